@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "os/dir.h"
+#include "os/errinj.h"
+
+int file_open(const char *path, int flags, int *fd)
+{
+  int err = errinj_check(ERRINJ_FILE_OPEN);
+  if (err != 0) {
+    return error_set_errno(err, "cannot open %s", path);
+  }
+  int mode = O_CLOEXEC | (flags & FILE_WRITE ? O_RDWR : O_RDONLY) | (flags & FILE_CREATE ? O_CREAT : 0) |
+             (flags & FILE_EXCLUSIVE ? O_EXCL : 0) | (flags & FILE_TRUNCATE ? O_TRUNC : 0);
+  int opened;
+  do {
+    opened = open(path, mode, 0644);
+  } while (opened < 0 && errno == EINTR);
+  if (opened < 0) {
+    return error_set_errno(errno, "cannot open %s", path);
+  }
+  *fd = opened;
+  return 0;
+}
+
+int file_close(int fd)
+{
+  if (fd >= 0 && close(fd) != 0 && errno != EINTR) {
+    return error_set_errno(errno, "close failed");
+  }
+  return 0;
+}
+
+int file_read_some_at(int fd, void *buffer, size_t size, int64_t pos, size_t *got)
+{
+  int err = errinj_check(ERRINJ_FILE_READ);
+  if (err != 0) {
+    return error_set_errno(err, "read failed");
+  }
+  size_t done = 0;
+  while (done < size) {
+    ssize_t n = pread(fd, (char *)buffer + done, size - done, pos + (int64_t)done);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0) {
+      return error_set_errno(errno, "read failed");
+    }
+    if (n == 0) {
+      break;
+    }
+    done += (size_t)n;
+  }
+  *got = done;
+  return 0;
+}
+
+int file_read_at(int fd, void *buffer, size_t size, int64_t pos)
+{
+  size_t got = 0;
+  TRY(file_read_some_at(fd, buffer, size, pos, &got));
+  if (got < size) {
+    return error_set(ERR_TRUNCATED, "the file ends %zu bytes early", size - got);
+  }
+  return 0;
+}
+
+int file_write_at(int fd, const void *bytes, size_t size, int64_t pos)
+{
+  struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size};
+  return file_write_vector_at(fd, &part, 1, pos);
+}
+
+int file_write_vector_at(int fd, struct iovec *parts, int count, int64_t pos)
+{
+  int err = errinj_check(ERRINJ_FILE_WRITE);
+  if (err != 0) {
+    return error_set_errno(err, "write failed");
+  }
+  while (count > 0) {
+    ssize_t n = pwritev(fd, parts, count < IOV_MAX ? count : IOV_MAX, pos);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0) {
+      return error_set_errno(errno, "write failed");
+    }
+    pos += n;
+    size_t left = (size_t)n;
+    while (count > 0 && left >= parts->iov_len) {
+      left -= parts->iov_len;
+      parts++;
+      count--;
+    }
+    if (count > 0) {
+      if (n == 0) {
+        return error_set(ERR_IO, "write made no progress");
+      }
+      parts->iov_base = (char *)parts->iov_base + left;
+      parts->iov_len -= left;
+    }
+  }
+  return 0;
+}
+
+bool file_is_cached(int fd, int64_t pos, size_t size)
+{
+  // One byte of each end tells: what lies between was read or written with them.
+  int64_t probes[2] = {pos, pos + (int64_t)size - 1};
+  for (int i = 0; i < (size > 1 ? 2 : 1); i++) {
+    char byte;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    ssize_t n = preadv2(fd, &part, 1, probes[i], RWF_NOWAIT);
+    if (n < 0 && errno == EAGAIN) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int file_load(int fd, int64_t pos, size_t size)
+{
+  enum { LOAD_STEP_BYTES = 128 * 1024 };
+  posix_fadvise(fd, pos, (off_t)size, POSIX_FADV_WILLNEED);
+  char *scratch = mem_alloc(LOAD_STEP_BYTES);
+  int result = 0;
+  for (size_t done = 0; done < size;) {
+    size_t step = size - done < LOAD_STEP_BYTES ? size - done : LOAD_STEP_BYTES;
+    size_t got = 0;
+    result = file_read_some_at(fd, scratch, step, pos + (int64_t)done, &got);
+    if (result < 0 || got == 0) {
+      break;
+    }
+    done += got;
+  }
+  mem_free(scratch);
+  return result;
+}
+
+int file_sync(int fd)
+{
+  int err = errinj_check(ERRINJ_FILE_SYNC);
+  if (err == 0 && fsync(fd) != 0) {
+    err = errno;
+  }
+  return err == 0 ? 0 : error_set_errno(err, "fsync failed");
+}
+
+int file_sync_data(int fd)
+{
+  int err = errinj_check(ERRINJ_FILE_SYNC);
+  if (err == 0 && fdatasync(fd) != 0) {
+    err = errno;
+  }
+  return err == 0 ? 0 : error_set_errno(err, "fdatasync failed");
+}
+
+int file_truncate(int fd, int64_t size)
+{
+  int err = errinj_check(ERRINJ_FILE_TRUNCATE);
+  if (err == 0 && ftruncate(fd, size) != 0) {
+    err = errno;
+  }
+  return err == 0 ? 0 : error_set_errno(err, "ftruncate failed");
+}
+
+int file_size(int fd, int64_t *size)
+{
+  struct stat status;
+  if (fstat(fd, &status) != 0) {
+    return error_set_errno(errno, "fstat failed");
+  }
+  *size = status.st_size;
+  return 0;
+}
+
+int file_reserve(int fd, int64_t pos, int64_t size)
+{
+  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, pos, size) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+    return error_set_errno(errno, "fallocate failed");
+  }
+  return 0;
+}
+
+int file_lock(int fd)
+{
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    return error_set(errno == EWOULDBLOCK ? ERR_BUSY : error_from_errno(errno), "locked by another process");
+  }
+  return 0;
+}
+
+int file_read_all(const char *path, size_t limit, char **text, size_t *size)
+{
+  int fd = -1;
+  TRY(file_open(path, FILE_READ, &fd));
+  char *buffer = NULL;
+  int64_t length = 0;
+  int result = file_size(fd, &length);
+  if (result == 0 && (uint64_t)length > limit) {
+    result = error_set(ERR_LIMIT, "%s is larger than %zu bytes", path, limit);
+  }
+  if (result == 0) {
+    buffer = mem_alloc((size_t)length + 1);
+    result = file_read_at(fd, buffer, (size_t)length, 0);
+  }
+  file_close(fd);
+  if (result < 0) {
+    mem_free(buffer);
+    return result;
+  }
+  buffer[length] = '\0';
+  *text = buffer;
+  *size = (size_t)length;
+  return 0;
+}
+
+int file_replace(const char *path, const void *bytes, size_t size)
+{
+  char *temporary = mem_printf("%s.tmp", path);
+  char *folder = mem_strdup(path);
+  char *slash = strrchr(folder, '/');
+  if (slash != NULL) {
+    *slash = '\0';
+  }
+  int fd = -1;
+  int result = file_open(temporary, FILE_WRITE | FILE_CREATE | FILE_TRUNCATE, &fd);
+  if (result == 0) {
+    result = file_write_at(fd, bytes, size, 0);
+    if (result == 0) {
+      result = file_sync(fd);
+    }
+    int closed = file_close(fd);
+    result = result < 0 ? result : closed;
+  }
+  if (result == 0) {
+    result = dir_rename(temporary, path);
+  }
+  if (result == 0) {
+    result = dir_sync(slash == NULL ? "." : folder[0] == '\0' ? "/" : folder);
+  }
+  mem_free(temporary);
+  mem_free(folder);
+  return result;
+}

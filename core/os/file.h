@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files by descriptor: each call retries EINTR and short transfers, records the failure with the path it was given, and
+// returns an ERR_*. Any thread. Every call that can fail on a sick disk passes an error-injection point (os/errinj.h).
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct iovec;
+
+enum file_flags {
+  FILE_READ = 0,
+  FILE_WRITE = 1,     ///< read and write
+  FILE_CREATE = 2,    ///< create when missing, mode 0644
+  FILE_EXCLUSIVE = 4, ///< with FILE_CREATE: ERR_EXISTS when it is there
+  FILE_TRUNCATE = 8,
+};
+
+/// Opens a file (close-on-exec). The descriptor is owned: file_close().
+///
+/// @param[out] fd  the descriptor
+/// @return 0, ERR_NOT_FOUND, ERR_EXISTS, ERR_NO_FILES, ERR_PERMISSION, ERR_IO ...
+int file_open(const char *path, int flags, int *fd);
+
+/// Closes; a negative descriptor is fine. Errors of close(2) are recorded and returned, the descriptor is gone anyway.
+int file_close(int fd);
+
+/// Reads exactly `size` bytes at `pos`; ERR_TRUNCATED when the file ends before.
+int file_read_at(int fd, void *buffer, size_t size, int64_t pos);
+
+/// Reads up to `size` bytes at `pos`; `got` is less only at the end of the file.
+int file_read_some_at(int fd, void *buffer, size_t size, int64_t pos, size_t *got);
+
+/// Writes all bytes at `pos`. On failure an unknown part has been written.
+int file_write_at(int fd, const void *bytes, size_t size, int64_t pos);
+
+/// Writes all of `count` buffers at `pos` with as few pwritev(2) as the kernel allows; `parts` is used up.
+int file_write_vector_at(int fd, struct iovec *parts, int count, int64_t pos);
+
+/// True when the first `size` bytes at `pos` are in the page cache; never waits for the disk (preadv2 RWF_NOWAIT).
+/// Where the file system does not support that, it says true.
+bool file_is_cached(int fd, int64_t pos, size_t size);
+
+/// Brings a region into the page cache; waits for the disk, so only on the pool.
+int file_load(int fd, int64_t pos, size_t size);
+
+int file_sync(int fd);      ///< fsync
+int file_sync_data(int fd); ///< fdatasync
+int file_truncate(int fd, int64_t size);
+int file_size(int fd, int64_t *size);
+
+/// Reserves blocks without changing the visible size; ERR_NO_SPACE; unsupported file systems are no error.
+int file_reserve(int fd, int64_t pos, int64_t size);
+
+/// Takes an exclusive flock without waiting; ERR_BUSY when another process has it. Released by file_close().
+int file_lock(int fd);
+
+/// Reads a whole small file (NUL-terminated, owned: mem_free); ERR_LIMIT when larger than `limit` bytes.
+int file_read_all(const char *path, size_t limit, char **text, size_t *size);
+
+/// Replaces a file as a whole: writes `<path>.tmp`, fsync, rename, fsync of the folder. Waits for the disk: pool or start-up.
+int file_replace(const char *path, const void *bytes, size_t size);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/thread.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg)
+{
+  sigset_t blocked;
+  sigset_t before;
+  sigfillset(&blocked);
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+    sigdelset(&blocked, faults[i]);
+  }
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  pthread_t started;
+  int err = pthread_create(&started, NULL, run, arg);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (err != 0) {
+    return error_set_errno(err, "cannot start thread %s", name);
+  }
+  char shortened[16];
+  snprintf(shortened, sizeof shortened, "%s", name);
+  pthread_setname_np(started, shortened);
+  *thread = started;
+  return 0;
+}
