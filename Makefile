@@ -1,0 +1,153 @@
+# Luka: `make help` lists what there is. Everything built goes under build/, the program to build/luka.
+#
+#   SAN=1        AddressSanitizer and UndefinedBehaviorSanitizer (build/san)
+#   SAN=thread   ThreadSanitizer (build/tsan)
+#   CC=clang     the other compiler (build/clang)
+#   SPEC=path    only the specs below that path
+#   VERBOSE=1    show the commands
+
+.DEFAULT_GOAL := build
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+Q := $(if $(VERBOSE),,@)
+
+# ---- what is built where ----
+
+ARCH :=
+variant := $(if $(filter clang%,$(notdir $(CC))),clang)
+ifeq ($(SAN),1)
+variant := $(variant)san
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+else ifeq ($(SAN),thread)
+variant := $(variant)tsan
+SANFLAGS := -fsanitize=thread -fno-omit-frame-pointer
+else ifneq ($(SAN),)
+$(error SAN is 1 or thread, not '$(SAN)')
+endif
+OUT := build/$(if $(variant),$(variant),release)
+PROGRAM := $(if $(variant),$(OUT)/luka,build/luka)
+RUNNER := $(OUT)/luka-spec
+GEN := build/gen
+
+# ---- flags ----
+
+VERSION := $(shell sed -n 's/^## \[*\([0-9][0-9a-z.-]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
+PACKAGES := luajit libuv zlib liblz4 libzstd lmdb libisal jansson
+WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2 -Wno-format-nonliteral -Werror
+CPPFLAGS += -D_GNU_SOURCE -DLUKA_VERSION='"$(VERSION)"' -Icore -I$(GEN) $(PKG_CFLAGS)
+CFLAGS ?= -O2 -g
+override CFLAGS += -std=gnu11 $(WARN) -fPIC -fno-strict-aliasing -pthread $(SANFLAGS)
+PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES))
+PKG_LIBS = $(shell pkg-config --libs $(PACKAGES))
+LIBS = $(PKG_LIBS) -lsnappy -ldl -lm -pthread
+
+# ---- sources ----
+
+-include $(GEN)/wire.mk
+MAIN := core/broker/main.c
+SRC := $(filter-out $(MAIN),$(sort $(wildcard core/*/*.c)))
+GEN_SRC := $(WIRE_SRC) $(GEN)/lua_modules.c
+OBJ := $(SRC:%.c=$(OUT)/%.o) $(GEN_SRC:build/%.c=$(OUT)/%.o)
+MAIN_OBJ := $(MAIN:%.c=$(OUT)/%.o)
+SPEC_OBJ := $(patsubst %.c,$(OUT)/%.o,spec/runner.c $(sort $(wildcard spec/support/c/*.c)))
+
+.PHONY: help setup build run test lint format bench fuzz install clean arm64 stress
+help: ## list these targets
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+setup: ## install what building and testing need (Debian packages)
+	$(Q)scripts/setup build test
+
+build: ## build the program (build/luka) and the library
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) $(PROGRAM) $(OUT)/libluka.a $(OUT)/libluka.so
+
+run: ## set up, build, start the broker with config.lua
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) $(PROGRAM)
+	$(Q)exec $(PROGRAM) serve config.lua
+
+test: ## set up, build, run the specs (SPEC=spec/unit/log, SAN=1, SAN=thread)
+	$(Q)scripts/setup build test $(if $(findstring clang,$(CC)),clang)
+	$(Q)$(MAKE) $(PROGRAM) $(RUNNER) $(OUT)/load
+	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
+
+lint: ## formatting, layers, clang-tidy, luacheck
+	$(Q)scripts/setup lint
+	$(Q)$(MAKE) $(PROGRAM)
+	$(Q)scripts/lint $(CPPFLAGS)
+
+format: ## format the C sources
+	$(Q)scripts/setup lint
+	$(Q)git ls-files -co --exclude-standard 'core/*.[ch]' 'spec/*.[ch]' 'scripts/*.[ch]' | xargs clang-format -i
+
+bench: ## build the load generator and print how to use it
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) $(PROGRAM) $(OUT)/load
+	$(Q)$(OUT)/load --help
+
+fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
+	$(Q)scripts/setup clang
+	$(Q)scripts/fuzz $(or $(FUZZ_SECONDS),60)
+
+stress: ## a minute of append, read, roll, truncate and delete under ThreadSanitizer (STRESS_SECONDS=60)
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) SAN=thread build/tsan/stress
+	$(Q)build/tsan/stress $(or $(STRESS_SECONDS),60)
+
+arm64: ## cross-build for arm64 and run spec/unit under qemu
+	$(Q)scripts/setup test arm64
+	$(Q)scripts/arm64 $(SPEC)
+
+install: ## install to $(DESTDIR)$(PREFIX)
+	$(Q)$(MAKE) build
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/luka
+	install -D -m 644 $(OUT)/libluka.a $(DESTDIR)$(or $(PREFIX),/usr/local)/lib/libluka.a
+	install -D -m 755 $(OUT)/libluka.so $(DESTDIR)$(or $(PREFIX),/usr/local)/lib/libluka.so
+
+clean: ## remove build/
+	rm -rf build
+
+# ---- rules ----
+
+$(GEN)/wire.mk: scripts/generate/wire.lua $(wildcard scripts/generate/wire/*.lua core/wire/schema/*.lua) core/wire/error_codes.lua
+	@mkdir -p $(GEN)/wire
+	$(Q)luajit scripts/generate/wire.lua core/wire/schema $(GEN)/wire
+	@printf 'WIRE_SRC := %s\n' "$$(echo $(GEN)/wire/*.c)" >$@
+
+$(GEN)/lua_modules.c: scripts/generate/embed.lua $(shell find lua -name '*.lua' 2>/dev/null)
+	@mkdir -p $(GEN)
+	$(Q)luajit scripts/generate/embed.lua lua $@
+
+$(OUT)/%.o: %.c | $(GEN)/wire.mk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(OUT)/gen/%.o: $(GEN)/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(PROGRAM): $(MAIN_OBJ) $(OBJ)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
+
+$(OUT)/libluka.a: $(OBJ)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(OUT)/libluka.so: $(OBJ)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared $^ $(LIBS) -o $@
+
+$(RUNNER): $(SPEC_OBJ) $(OBJ)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
+
+$(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/*.c))) $(OBJ)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(OUT)/stress: $(OUT)/spec/stress/log_stress.o $(OBJ)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

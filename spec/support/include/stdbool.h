@@ -1,0 +1,3 @@
+#pragma once
+#define true 1
+#define false 0

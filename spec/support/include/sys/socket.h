@@ -1,0 +1,5 @@
+#pragma once
+struct sockaddr_storage {
+  unsigned short ss_family;
+  char data[126];
+};

@@ -1,0 +1,3 @@
+#pragma once
+typedef long ssize_t;
+typedef long off_t;

@@ -1,0 +1,5 @@
+#pragma once
+struct iovec {
+  void *iov_base;
+  size_t iov_len;
+};
