@@ -34,7 +34,7 @@ void epoch_unregister(void);
 /// Pins what this thread loads from now on; cheap, and harmless when already inside.
 void epoch_enter(void);
 
-/// Unpins; then frees what has become free, if much waits.
+/// Unpins; then frees what has become free.
 void epoch_leave(void);
 
 /// True between epoch_enter() and epoch_leave() of this thread; for CHECKs.

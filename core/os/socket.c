@@ -243,15 +243,11 @@ int socket_send(int fd, const struct iovec *parts, int count, bool has_more, siz
 
 void socket_discard(int fd)
 {
-  enum { DISCARD_LIMIT_BYTES = 1024 * 1024 };
-  // MSG_TRUNC makes TCP drop the bytes instead of copying them.
-  for (size_t total = 0; total < DISCARD_LIMIT_BYTES;) {
-    char unused;
-    ssize_t n = recv(fd, &unused, DISCARD_LIMIT_BYTES - total, MSG_DONTWAIT | MSG_TRUNC);
-    if (n <= 0) {
-      break;
-    }
-    total += (size_t)n;
+  enum { DISCARD_LIMIT_BYTES = 256 * 1024 };
+  char unused[16 * 1024];
+  ssize_t n = 1;
+  for (size_t total = 0; n > 0 && total < DISCARD_LIMIT_BYTES; total += sizeof unused) {
+    n = recv(fd, unused, sizeof unused, MSG_DONTWAIT);
   }
 }
 

@@ -28,7 +28,8 @@ int socket_listen(int fd, int backlog);
 ///
 /// @param[out] client  owned: close(2)
 /// @param[out] peer    the client's address as text; IPv4 without an IPv6 prefix
-/// @return 0, ERR_AGAIN, ERR_NO_FILES, ERR_NOMEM (these two: try later), ERR_CLOSED (that one is gone: try the next), ERR_IO
+/// @return 0, ERR_AGAIN, ERR_NO_FILES, ERR_NOMEM (these two: try later), ERR_CLOSED (that one is gone: try the next),
+/// ERR_IO
 int socket_accept(int fd, int *client, char peer[SOCKET_PEER_SIZE]);
 
 /// Small packets at once, keep-alive probes, buffer sizes (0: the kernel's choice). Failures do not matter.
@@ -44,7 +45,7 @@ int socket_receive(int fd, void *bytes, size_t size, size_t *got);
 /// @return 0, ERR_AGAIN, ERR_CLOSED, ERR_TIMEOUT, ERR_IO
 int socket_send(int fd, const struct iovec *parts, int count, bool has_more, size_t *sent);
 
-/// Throws away what has arrived (up to 1 MiB), so that closing ends the connection properly instead of resetting it.
+/// Throws away what has arrived (up to 256 KiB), so that closing ends the connection properly instead of resetting it.
 void socket_discard(int fd);
 
 /// True when the text is a numeric address that stands for all interfaces (0.0.0.0, ::, ::ffff:0.0.0.0 ...), or "".

@@ -11,7 +11,7 @@
 #include "event/pool.h"
 #include "os/clock.h"
 
-#define CONTAINER(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+#define CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 enum { TIMER_PROBE_COUNT = 1000, THREADS_MAX = 16 };
 
@@ -32,7 +32,7 @@ static void numbered_mail_run(struct mail *mail)
 
 int mail_probe_order(int count, int *order)
 {
-  struct mailbox box = {0};
+  struct mailbox box = {.head = NULL};
   struct numbered_mail *mails = mem_array((size_t)count, sizeof *mails);
   int at = 0;
   int wakes = 0;
@@ -89,8 +89,7 @@ void mail_probe_threads(int threads, int mails_each, struct mail_probe *probe)
   event_loop_start(&loop);
   for (int i = 0; i < threads; i++) {
     struct posted_mail *mails = mem_array((size_t)mails_each, sizeof *mails);
-    posters[i] =
-        (struct poster){.loop = &loop, .probe = probe, .mails = mails, .count = mails_each, .last = -1};
+    posters[i] = (struct poster){.loop = &loop, .probe = probe, .mails = mails, .count = mails_each, .last = -1};
     pthread_create(&posters[i].thread, NULL, poster_run, &posters[i]);
   }
   for (int i = 0; i < threads; i++) {
@@ -193,10 +192,10 @@ struct loop_story {
   int64_t started_ns;
   int64_t turns;
   int64_t turns_at_start;
-  _Atomic(bool) is_freed;       ///< one of the retired was freed
-  _Atomic(bool) is_timed;       ///< the timer has fired
-  _Atomic(bool) is_inside;      ///< the pinning callback runs
-  _Atomic(bool) may_leave;      ///< it may end
+  _Atomic(bool) is_freed;  ///< one of the retired was freed
+  _Atomic(bool) is_timed;  ///< the timer has fired
+  _Atomic(bool) is_inside; ///< the pinning callback runs
+  _Atomic(bool) may_leave; ///< it may end
   _Atomic(int) stops;
 };
 

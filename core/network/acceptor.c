@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Takes new connections on worker 0's loop and hands each to the worker with the fewest. When descriptors run out, the
+// waiting client would make the listening socket readable for ever: the reserved descriptor is closed, the client
+// accepted and closed, so that it hears at once, and the descriptor opened again. Where even that fails, the listener
+// rests for a second.
+#include <fcntl.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/slog.h"
+#include "network/connection_private.h"
+#include "network/server_private.h"
+#include "os/socket.h"
+
+enum {
+  ACCEPTOR_TURN = 64,       // connections taken before others have their turn
+  ACCEPTOR_PAUSE_MS = 1000, // rest after a failure that lasts
+  ACCEPTOR_LOG_MS = 10000,  // between lines about refused connections
+};
+
+static void acceptor_poll(struct acceptor *acceptor);
+
+static void acceptor_deliver(struct mail *mail)
+{
+  struct connection *conn = (struct connection *)((char *)mail - offsetof(struct connection, mail));
+  if (conn->worker->is_draining) {
+    connection_delete_unopened(conn);
+  } else {
+    connection_open(conn);
+  }
+}
+
+/// One line in ten seconds about connections that were turned away.
+static void acceptor_log_refusal(struct server *server, const char *why)
+{
+  int64_t now_ms = event_loop_now_ms(&server->workers[0].loop);
+  server->refused_since++;
+  if (server->refusal_logged_ms != 0 && now_ms - server->refusal_logged_ms < ACCEPTOR_LOG_MS) {
+    return;
+  }
+  slog_error("%lld new connection(s) refused: %s", (long long)server->refused_since, why);
+  server->refusal_logged_ms = now_ms;
+  server->refused_since = 0;
+}
+
+static void acceptor_hand_over(struct acceptor *acceptor, int fd, const char *peer)
+{
+  struct server *server = acceptor->server;
+  struct worker *chosen = &server->workers[0];
+  int64_t total = 0;
+  int fewest = INT32_MAX;
+  for (int i = 0; i < server->worker_count; i++) {
+    int assigned = atomic_load_explicit(&server->workers[i].assigned, memory_order_relaxed);
+    total += assigned;
+    if (assigned < fewest) {
+      fewest = assigned;
+      chosen = &server->workers[i];
+    }
+  }
+  if (server->options.max_connections > 0 && total >= server->options.max_connections) {
+    acceptor_log_refusal(server, "max.connections are open");
+    close(fd);
+    return;
+  }
+  atomic_fetch_add(&chosen->assigned, 1);
+  socket_tune(fd, server->options.send_buffer_bytes, server->options.receive_buffer_bytes);
+  struct connection *conn = connection_new(chosen, &acceptor->listener, fd, peer);
+  if (chosen->index == 0) {
+    connection_open(conn);
+  } else {
+    conn->mail.run = acceptor_deliver;
+    event_loop_post(&chosen->loop, &conn->mail);
+  }
+}
+
+static int acceptor_reserve(void)
+{
+  return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/// Turns away the client that waits; false when that cannot be done.
+static bool acceptor_turn_away(struct acceptor *acceptor)
+{
+  struct server *server = acceptor->server;
+  char peer[SOCKET_PEER_SIZE];
+  int fd = -1;
+  if (server->reserve_fd < 0) {
+    server->reserve_fd = acceptor_reserve();
+  }
+  if (server->reserve_fd < 0) {
+    return false;
+  }
+  close(server->reserve_fd);
+  int result = socket_accept(acceptor->listener.fd, &fd, peer);
+  if (result == 0) {
+    close(fd);
+  }
+  server->reserve_fd = acceptor_reserve();
+  return result == 0 || result == ERR_AGAIN || result == ERR_CLOSED;
+}
+
+static void acceptor_on_pause_over(struct timer *timer)
+{
+  acceptor_poll((struct acceptor *)((char *)timer - offsetof(struct acceptor, pause_timer)));
+}
+
+static void acceptor_pause(struct acceptor *acceptor)
+{
+  uv_poll_stop(&acceptor->poll);
+  timer_start(&acceptor->server->workers[0].loop, &acceptor->pause_timer, ACCEPTOR_PAUSE_MS, acceptor_on_pause_over);
+}
+
+static void acceptor_on_poll(uv_poll_t *poll, int status, int events)
+{
+  struct acceptor *acceptor = poll->data;
+  struct server *server = acceptor->server;
+  event_loop_awake(&server->workers[0].loop);
+  (void)events;
+  if (status < 0) {
+    slog_error("listener on port %u failed: %s", acceptor->listener.address.port, uv_strerror(status));
+    acceptor_pause(acceptor);
+    return;
+  }
+  for (int i = 0; i < ACCEPTOR_TURN; i++) {
+    char peer[SOCKET_PEER_SIZE];
+    int fd = -1;
+    int result = socket_accept(acceptor->listener.fd, &fd, peer);
+    if (result == 0) {
+      acceptor_hand_over(acceptor, fd, peer);
+    } else if (result == ERR_NO_FILES) {
+      acceptor_log_refusal(server, "too many open files; raise the limit of the process (ulimit -n)");
+      if (!acceptor_turn_away(acceptor)) {
+        acceptor_pause(acceptor);
+        return;
+      }
+    } else if (result == ERR_AGAIN) {
+      return;
+    } else if (result != ERR_CLOSED) {
+      acceptor_log_refusal(server, error_last()->message);
+      acceptor_pause(acceptor);
+      return;
+    }
+  }
+}
+
+static void acceptor_poll(struct acceptor *acceptor)
+{
+  int err = uv_poll_start(&acceptor->poll, UV_READABLE, acceptor_on_poll);
+  CHECK(err == 0);
+}
+
+int acceptor_start_all(struct server *server)
+{
+  server->reserve_fd = acceptor_reserve();
+  for (int i = 0; i < server->listener_count; i++) {
+    struct acceptor *acceptor = &server->acceptors[i];
+    int err = uv_poll_init_socket(&server->workers[0].loop.uv, &acceptor->poll, acceptor->listener.fd);
+    if (err != 0) {
+      return -err;
+    }
+    acceptor->poll.data = acceptor;
+    acceptor->is_polled = true;
+    acceptor_poll(acceptor);
+  }
+  return 0;
+}
+
+void acceptor_stop_all(struct server *server)
+{
+  for (int i = 0; i < server->listener_count; i++) {
+    struct acceptor *acceptor = &server->acceptors[i];
+    if (acceptor->is_polled) {
+      acceptor->is_polled = false;
+      timer_stop(&server->workers[0].loop, &acceptor->pause_timer);
+      uv_close((uv_handle_t *)&acceptor->poll, NULL);
+      listener_destroy(&acceptor->listener);
+    }
+  }
+  if (server->reserve_fd >= 0) {
+    close(server->reserve_fd);
+    server->reserve_fd = -1;
+  }
+}

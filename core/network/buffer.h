@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Input buffers: counted memory that frames are slices of, from a pool of each worker. Sizes are 16 KiB and its
+// multiples by 4 up to 4 MiB; a larger one is mapped for its frame alone, so that a length a client made up costs
+// address space and no memory until bytes arrive. Only on the worker's thread.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  BUFFER_SMALL_BYTES = 16 * 1024,           ///< smallest size
+  BUFFER_CLASSES = 5,                       ///< 16 KiB, 64 KiB, 256 KiB, 1 MiB, 4 MiB
+  BUFFER_POOL_LIMIT_BYTES = 8 * 1024 * 1024 ///< idle memory a pool keeps
+};
+
+/// Shared: buffer_ref(), buffer_unref().
+struct buffer {
+  struct buffer_pool *pool; ///< where it goes back to
+  struct buffer *next;      ///< next in the free list
+  uint8_t *bytes;           ///< its memory
+  size_t size;              ///< bytes of memory
+  int refs;                 ///< who uses it; 0 in the free list
+  int size_class;           ///< index of the free list, -1: mapped for itself
+};
+
+/// Embed it; zero-initialised is a valid empty pool.
+struct buffer_pool {
+  struct buffer *free[BUFFER_CLASSES]; ///< idle buffers by size
+  size_t free_bytes;                   ///< memory of the idle ones
+  size_t used_bytes;                   ///< memory of those in use
+};
+
+/// Gives back the idle buffers; none is in use any more.
+void buffer_pool_destroy(struct buffer_pool *pool);
+
+/// A buffer of at least `size` bytes with one reference.
+/// @return NULL when the system refuses so much address space
+struct buffer *buffer_get(struct buffer_pool *pool, size_t size);
+
+void buffer_ref(struct buffer *buffer);
+void buffer_unref(struct buffer *buffer);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A connection's inside, for the three files that share it: connection.c (life, polling, answers), connection_input.c
+// (buffers and frames) and connection_output.c (order and sending).
+//
+//   in: buffer -> frame --on_frame()--> head ... tail (order of frames; answers come in any order)
+//                    \--- deferred                |
+//                                                 v  answered frames at the head, one by one
+//                                        out_head ... out_tail -> sendmsg, sendfile
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/list.h"
+#include "event/mail.h"
+#include "event/timer.h"
+#include "network/connection.h"
+#include "network/transport.h"
+#include "os/socket.h"
+
+enum { CONNECTION_MAGIC = 0x6b636f6e };
+
+struct connection {
+  uint32_t magic;                  ///< CONNECTION_MAGIC
+  int refs;                        ///< the socket, each frame, connection_ref()
+  struct transport transport;      ///< the socket
+  struct worker *worker;           ///< its owner
+  const struct listener *listener; ///< where it came in
+  uv_poll_t poll;                  ///< watches the socket
+  int poll_events;                 ///< what `poll` watches for; 0: stopped
+  struct list node;                ///< in worker->connections
+  struct list dirty_node;          ///< in worker->dirty, or alone
+  struct mail mail;                ///< brings it from the acceptor to its worker
+  struct timer idle_timer;         ///< looks after connections.max.idle.ms
+  int64_t active_ms;               ///< monotonic time at which bytes last moved
+  void *user;                      ///< core/api's
+
+  struct buffer *in;      ///< input being gathered; NULL when nothing is
+  size_t in_start;        ///< first byte of `in` that is in no frame yet
+  size_t in_end;          ///< end of the bytes received
+  size_t in_need;         ///< bytes from in_start that the next frame takes, 0: not known yet
+  struct frame *deferred; ///< frame to offer again
+  bool may_retry;         ///< offer it at the next occasion
+  bool peer_done;         ///< the peer sends no more
+  bool is_ending;         ///< no more input; closed when all answers are sent
+  bool is_open;           ///< until connection_close()
+
+  struct frame *head;        ///< oldest frame whose answer is not in `out` yet
+  struct frame *tail;        ///< newest
+  int inflight;              ///< frames from head to tail
+  int64_t held_bytes;        ///< request bytes they keep alive
+  struct response *out_head; ///< answer being sent
+  struct response *out_tail; ///< last answer ready in order
+  int64_t unsent_bytes;      ///< bytes of all answers that the kernel has not taken
+  bool wants_write;          ///< the socket is full; nothing is sent before it is writable
+
+  char peer[SOCKET_PEER_SIZE]; ///< the client's address
+};
+
+/// A connection for an accepted socket, taken. Any thread; nothing happens before connection_open().
+struct connection *connection_new(struct worker *worker, const struct listener *listener, int fd, const char *peer);
+
+/// Frees one that was never opened, and closes its socket.
+void connection_delete_unopened(struct connection *conn);
+
+/// Starts it, on its worker's thread. The connection may be closed already on return.
+void connection_open(struct connection *conn);
+
+/// Does all that can be done now: sends, offers frames, closes what is done, and says what to poll for.
+void connection_turn(struct connection *conn);
+
+/// Has connection_turn() called before the worker waits.
+void connection_mark_dirty(struct connection *conn);
+
+/// True when the next frame may be offered.
+bool connection_may_take(const struct connection *conn);
+
+/// Reads what has arrived, within a budget, and offers frames. May close.
+void input_read(struct connection *conn);
+
+/// Offers the frames that are complete. May close.
+/// @return true when at least one was offered
+bool input_take(struct connection *conn);
+
+/// Gives back all input that is not in a frame of core/api's.
+void input_drop(struct connection *conn);
+
+/// Sends answers that are in order. May close.
+void output_flush(struct connection *conn);
+
+/// Drops all answers; frames that core/api still has are cut off from the connection.
+void output_drop(struct connection *conn);
+
+/// Frees a frame that is in no list.
+void frame_delete(struct frame *frame);

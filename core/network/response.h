@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A response: a chain of memory and file regions, sent in order as one frame. core/api builds it, a connection sends
+// memory with sendmsg and regions with sendfile, so that records go from the page cache to the socket uncopied. The
+// layers below (log) are not known here: a region is a descriptor, a place in it and a way to give it back.
+//
+// The first four bytes of the first memory part are the frame's length; response_finish() fills them in.
+// One thread at a time; given to a connection it belongs to that connection's worker, which calls every `release`.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct response;
+struct wire_writer;
+
+typedef void (*response_release_fn)(void *arg);
+
+/// Bytes of a file. The bytes must not change until `release` is called.
+struct response_region {
+  int fd;                      ///< descriptor, borrowed until `release`
+  int64_t pos;                 ///< byte position of the first byte, >= 0
+  int64_t length;              ///< bytes, >= 0
+  response_release_fn release; ///< called once when sent or dropped, on the worker's thread; or NULL
+  void *arg;                   ///< for `release`
+};
+
+/// An empty response. Owned: response_delete(), or taken by connection_respond().
+struct response *response_new(void);
+
+/// Drops a response that will not be sent: releases all of its parts. NULL is fine.
+void response_delete(struct response *resp);
+
+/// Appends memory.
+///
+/// @param bytes    taken until `release(arg)` is called; with `release` NULL borrowed for ever
+/// @param release  how to give it back (mem_free and `bytes` for an owned buffer), or NULL
+void response_add_memory(struct response *resp, const void *bytes, size_t size, response_release_fn release, void *arg);
+
+/// Appends a region; the struct is copied, what it holds is taken. A region of length 0 is released at once.
+void response_add_region(struct response *resp, const struct response_region *region);
+
+/// Writes the frame's length into the first four bytes of the first memory part, which holds at least those.
+///
+/// @return 0, ERR_LIMIT when the frame would be longer than 2^31 - 1 bytes (the response is still the caller's)
+int response_finish(struct response *resp);
+
+/// Turns what a writer holds into a finished response: its one buffer, cut where regions go, and the regions; nothing
+/// is copied. The output starts with four bytes of any value, the place of the frame's length. Each `region` of the
+/// writer's splices is a `struct response_region` whose length is the splice's; it is copied, so it may lie in the
+/// request's arena.
+///
+/// @param w          emptied on success (still to be destroyed, or used again); on failure untouched, and the regions
+///                   are still the caller's
+/// @param[out] resp  owned
+/// @return 0, the writer's error, ERR_LIMIT
+int response_from_writer(struct wire_writer *w, struct response **resp);
+
+/// Bytes of the whole frame, its length field included.
+int64_t response_size(const struct response *resp);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The network server: listeners, workers and the connections on them. Life: server_new() starts the workers, on which
+// core/broker may already post mails; server_bind() takes the addresses; server_accept() lets clients in;
+// server_drain() ends the conversation, server_stop() the threads. Those are called from the main thread.
+//
+// A new connection goes to the worker with the fewest. The listening sockets are polled by worker 0; when the process
+// is out of descriptors, a reserved one is given up to accept and close what waits, so that the loop does not spin.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "event/loop.h"
+#include "network/buffer.h"
+#include "network/connection.h"
+#include "network/listener.h"
+
+struct server;
+
+enum { SERVER_LISTENERS_MAX = 16, SERVER_WORKERS_MAX = 256 };
+
+/// Zero-initialised members take the default.
+struct server_options {
+  int workers;               ///< 1 to SERVER_WORKERS_MAX; default: one per core
+  int32_t max_request_bytes; ///< largest frame, socket.request.max.bytes; default 100 MiB
+  int64_t max_unsent_bytes;  ///< answers ready and unsent at which a connection's intake stops; default 1 MiB
+  int max_inflight;          ///< unanswered frames at which a connection's intake stops; default 256
+  int64_t max_idle_ms;       ///< connections.max.idle.ms; default 600000, -1: never
+  int max_connections;       ///< further ones are closed at once, max.connections; default: no limit
+  int send_buffer_bytes;     ///< socket.send.buffer.bytes; default: the kernel's choice
+  int receive_buffer_bytes;  ///< socket.receive.buffer.bytes; default: the kernel's choice
+  int backlog;               ///< socket.listen.backlog.size; default 1024
+};
+
+/// Counters of one worker, since start. Written by the worker alone (relaxed), read by any thread.
+struct worker_counters {
+  _Atomic(int64_t) connections;       ///< open now
+  _Atomic(int64_t) accepted;          ///< connections taken on
+  _Atomic(int64_t) frames;            ///< frames offered to core/api
+  _Atomic(int64_t) refused_frames;    ///< connections closed for a length that cannot be a request's
+  _Atomic(int64_t) responses;         ///< answers sent whole
+  _Atomic(int64_t) received_bytes;    ///< bytes read
+  _Atomic(int64_t) sent_memory_bytes; ///< bytes sent from memory
+  _Atomic(int64_t) sent_file_bytes;   ///< bytes sent by sendfile
+  _Atomic(int64_t) idle_closed;       ///< connections closed for idleness
+};
+
+/// A thread with connections. `loop` may be posted to by any thread; the rest belongs to the worker.
+struct worker {
+  struct event_loop loop;          ///< its loop
+  struct server *server;           ///< the server
+  int index;                       ///< from 0
+  void *user;                      ///< for core/api, set by on_start()
+  struct worker_counters counters; ///< what it did
+
+  // Private to core/network.
+  struct buffer_pool pool;   ///< input buffers
+  struct list connections;   ///< open ones
+  struct list dirty;         ///< those to look at before waiting
+  struct frame *free_frames; ///< frames to use again
+  int free_frame_count;      ///< how many
+  _Atomic(int) assigned;     ///< connections given to it, also those on their way; any thread
+  int64_t log_second;        ///< the second that log_lines counts
+  int log_lines;             ///< lines logged about bad clients in it
+  bool has_offered;          ///< a frame was offered since on_turn()
+  bool is_draining;          ///< no new frames
+  bool is_drained;           ///< draining, and the last connection is closed
+  struct timer drain_timer;  ///< ends a drain that takes too long
+  struct mail start_mail;    ///< first mail: on_start()
+};
+
+/// Makes the workers and starts their threads.
+///
+/// @param options    copied
+/// @param callbacks  copied
+/// @param[out] server  owned: server_delete()
+/// @return 0, ERR_CONFIG, ERR_NO_FILES ...
+int server_new(const struct server_options *options, const struct connection_callbacks *callbacks,
+               struct server **server);
+
+/// Adds a listener and binds its socket, so that errors show before anything else is started.
+///
+/// @param text, advertised  as in listener_create(); advertised may be NULL
+/// @return 0, ERR_CONFIG, ERR_BUSY ... with a line for the user in error_last()
+int server_bind(struct server *server, const char *text, const char *advertised);
+
+/// Starts to accept on all listeners.
+int server_accept(struct server *server);
+
+/// Stops accepting, takes no more frames, waits until what was taken is answered and sent, closes. Connections that are
+/// not done after `deadline_ms` are closed as they are. Workers go on running their loops.
+void server_drain(struct server *server, int64_t deadline_ms);
+
+/// Closes what is open and ends the workers' threads. Nobody posts to them any more.
+void server_stop(struct server *server);
+
+/// Frees a stopped server, or stops it first. NULL is fine.
+void server_delete(struct server *server);
+
+int server_worker_count(const struct server *server);
+struct worker *server_worker(struct server *server, int index);
+int server_listener_count(const struct server *server);
+const struct listener *server_listener(const struct server *server, int index);
+
+/// Open connections of all workers.
+int64_t server_connections(const struct server *server);

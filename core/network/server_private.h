@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The server's inside, for server.c, worker.c, acceptor.c and the connections.
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "event/timer.h"
+#include "network/server.h"
+
+/// A listening socket on worker 0's loop.
+struct acceptor {
+  struct server *server;    ///< the server
+  struct listener listener; ///< address and socket
+  uv_poll_t poll;           ///< watches the socket
+  struct timer pause_timer; ///< polls again after descriptors or memory ran out
+  bool is_polled;           ///< `poll` is an open handle
+};
+
+struct server {
+  struct server_options options;                   ///< with defaults filled in
+  struct connection_callbacks callbacks;           ///< core/api's
+  struct acceptor acceptors[SERVER_LISTENERS_MAX]; ///< worker 0's once accepting
+  int listener_count;                              ///< acceptors in use
+  int reserve_fd;                                  ///< given up when descriptors run out; worker 0's once accepting
+  int64_t refusal_logged_ms;                       ///< when refused connections were last logged; worker 0's
+  int64_t refused_since;                           ///< refused since then; worker 0's
+  bool is_stopped;                                 ///< server_stop() is through; main thread's
+
+  pthread_mutex_t lock;   ///< guards the two counts; held for a few instructions, last in the lock order
+  pthread_cond_t changed; ///< one of them changed
+  int calls_done;         ///< server_call() finished
+  int workers_drained;    ///< workers without connections since server_drain()
+
+  int worker_count;        ///< workers
+  struct worker workers[]; ///< the workers
+};
+
+/// Prepares a worker and starts its thread.
+int worker_create(struct worker *worker, struct server *server, int index);
+
+/// Frees a stopped worker.
+void worker_destroy(struct worker *worker);
+
+/// Starts to drain; on the worker's thread.
+void worker_drain(struct worker *worker, int64_t deadline_ms);
+
+/// A connection was closed: a draining worker may be through.
+void worker_on_closed(struct worker *worker);
+
+/// True for at most twenty lines a second and worker, so that garbage on the port does not fill the disk with logs.
+bool worker_may_log(struct worker *worker);
+
+/// Polls the listening sockets; on worker 0's thread.
+/// @return 0 or an errno
+int acceptor_start_all(struct server *server);
+
+/// Closes them; on worker 0's thread. Harmless when they are not polled.
+void acceptor_stop_all(struct server *server);

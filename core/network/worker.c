@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker: its loop's turn is where its connections are looked at.
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "network/connection_private.h"
+#include "network/server_private.h"
+
+enum { WORKER_LOG_LINES = 20 }; // lines a second about bad clients
+
+#define WORKER_CONNECTION(link, member) ((struct connection *)((char *)(link)-offsetof(struct connection, member)))
+
+static void worker_on_turn(void *arg)
+{
+  struct worker *worker = arg;
+  const struct connection_callbacks *callbacks = &worker->server->callbacks;
+  do {
+    worker->has_offered = false;
+    if (callbacks->on_turn != NULL) {
+      callbacks->on_turn(callbacks->arg, worker);
+    }
+    // Taken off first: what core/api does meanwhile, here or to others, makes a connection dirty again.
+    while (!list_is_empty(&worker->dirty)) {
+      struct connection *conn = WORKER_CONNECTION(worker->dirty.next, dirty_node);
+      list_remove(&conn->dirty_node);
+      connection_turn(conn);
+    }
+    // Frames that had to wait have been offered now: what core/api gathered of them is its to flush.
+  } while (worker->has_offered);
+}
+
+static void worker_close_all(struct worker *worker)
+{
+  while (!list_is_empty(&worker->connections)) {
+    connection_close(WORKER_CONNECTION(worker->connections.next, node));
+  }
+}
+
+static void worker_on_start(struct mail *mail)
+{
+  struct worker *worker = (struct worker *)((char *)mail - offsetof(struct worker, start_mail));
+  const struct connection_callbacks *callbacks = &worker->server->callbacks;
+  if (callbacks->on_start != NULL) {
+    callbacks->on_start(callbacks->arg, worker);
+  }
+}
+
+static void worker_on_stop(void *arg)
+{
+  struct worker *worker = arg;
+  const struct connection_callbacks *callbacks = &worker->server->callbacks;
+  if (worker->index == 0) {
+    acceptor_stop_all(worker->server);
+  }
+  worker_close_all(worker);
+  timer_stop(&worker->loop, &worker->drain_timer);
+  if (callbacks->on_stop != NULL) {
+    callbacks->on_stop(callbacks->arg, worker);
+  }
+}
+
+int worker_create(struct worker *worker, struct server *server, int index)
+{
+  char name[32];
+  snprintf(name, sizeof name, "luka-worker-%d", index);
+  int result = event_loop_create(&worker->loop, name);
+  if (result < 0) {
+    return result;
+  }
+  worker->server = server;
+  worker->index = index;
+  list_create(&worker->connections);
+  list_create(&worker->dirty);
+  worker->loop.on_turn = worker_on_turn;
+  worker->loop.on_stop = worker_on_stop;
+  worker->loop.arg = worker;
+  worker->start_mail.run = worker_on_start;
+  event_loop_post(&worker->loop, &worker->start_mail);
+  result = event_loop_start(&worker->loop);
+  if (result < 0) {
+    event_loop_destroy(&worker->loop);
+  }
+  return result;
+}
+
+void worker_destroy(struct worker *worker)
+{
+  event_loop_destroy(&worker->loop);
+  while (worker->free_frames != NULL) {
+    struct frame *frame = worker->free_frames;
+    worker->free_frames = frame->next;
+    mem_free(frame);
+  }
+  buffer_pool_destroy(&worker->pool);
+}
+
+static void worker_on_deadline(struct timer *timer)
+{
+  struct worker *worker = (struct worker *)((char *)timer - offsetof(struct worker, drain_timer));
+  worker_close_all(worker);
+}
+
+void worker_drain(struct worker *worker, int64_t deadline_ms)
+{
+  const struct connection_callbacks *callbacks = &worker->server->callbacks;
+  worker->is_draining = true;
+  if (callbacks->on_drain != NULL) {
+    callbacks->on_drain(callbacks->arg, worker);
+  }
+  for (struct list *link = worker->connections.next; link != &worker->connections; link = link->next) {
+    connection_mark_dirty(WORKER_CONNECTION(link, node));
+  }
+  timer_start(&worker->loop, &worker->drain_timer, deadline_ms, worker_on_deadline);
+  worker_on_closed(worker);
+}
+
+void worker_on_closed(struct worker *worker)
+{
+  if (!worker->is_draining || worker->is_drained || !list_is_empty(&worker->connections)) {
+    return;
+  }
+  struct server *server = worker->server;
+  worker->is_drained = true;
+  timer_stop(&worker->loop, &worker->drain_timer);
+  pthread_mutex_lock(&server->lock);
+  server->workers_drained++;
+  pthread_cond_broadcast(&server->changed);
+  pthread_mutex_unlock(&server->lock);
+}
+
+bool worker_may_log(struct worker *worker)
+{
+  int64_t second = event_loop_now_ms(&worker->loop) / 1000;
+  if (second != worker->log_second) {
+    worker->log_second = second;
+    worker->log_lines = 0;
+  }
+  return worker->log_lines++ < WORKER_LOG_LINES;
+}
