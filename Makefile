@@ -1,8 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Luka: `make help` lists what there is. Everything built goes under build/, the program to build/luka.
 #
 #   SAN=1        AddressSanitizer and UndefinedBehaviorSanitizer (build/san)
 #   SAN=thread   ThreadSanitizer (build/tsan)
+#   SAN=fuzz     with CC=clang: fuzz targets (build/fuzz); scripts/fuzz runs them
 #   CC=clang     the other compiler (build/clang)
+#   ARCH=arm64   cross-build into build/arm64; scripts/arm64 prepares it
 #   SPEC=path    only the specs below that path
 #   VERBOSE=1    show the commands
 
@@ -18,7 +22,6 @@ Q := $(if $(VERBOSE),,@)
 
 # ---- what is built where ----
 
-ARCH :=
 variant := $(if $(filter clang%,$(notdir $(CC))),clang)
 ifeq ($(SAN),1)
 variant := $(variant)san
@@ -26,8 +29,19 @@ SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 else ifeq ($(SAN),thread)
 variant := $(variant)tsan
 SANFLAGS := -fsanitize=thread -fno-omit-frame-pointer
+else ifeq ($(SAN),fuzz)
+variant := fuzz
+SANFLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 else ifneq ($(SAN),)
-$(error SAN is 1 or thread, not '$(SAN)')
+$(error SAN is 1, thread or fuzz, not '$(SAN)')
+endif
+ifeq ($(ARCH),arm64)
+variant := arm64
+SYSROOT := build/arm64/sysroot
+CC := aarch64-linux-gnu-gcc --sysroot=$(SYSROOT)
+PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/aarch64-linux-gnu/pkgconfig pkg-config
+else
+PKG_CONFIG := pkg-config
 endif
 OUT := build/$(if $(variant),$(variant),release)
 PROGRAM := $(if $(variant),$(OUT)/luka,build/luka)
@@ -42,8 +56,8 @@ WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -W
 CPPFLAGS += -D_GNU_SOURCE -DLUKA_VERSION='"$(VERSION)"' -Icore -I$(GEN) $(PKG_CFLAGS)
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=gnu11 $(WARN) -fPIC -fno-strict-aliasing -pthread $(SANFLAGS)
-PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES))
-PKG_LIBS = $(shell pkg-config --libs $(PACKAGES))
+PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 LIBS = $(PKG_LIBS) -lsnappy -ldl -lm -pthread
 
 # ---- sources ----
@@ -128,6 +142,8 @@ $(OUT)/%.o: %.c | $(GEN)/wire.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
+$(OUT)/core/broker/command.o: CHANGELOG.md # the version
+
 $(OUT)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
@@ -150,4 +166,8 @@ $(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/*.c))) $(
 $(OUT)/stress: $(OUT)/spec/stress/log_stress.o $(OBJ)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+FUZZERS := $(patsubst spec/fuzz/%.c,$(OUT)/%,$(wildcard spec/fuzz/*.c))
+$(FUZZERS): $(OUT)/%: $(OUT)/spec/fuzz/%.o $(OBJ)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+
+-include $(shell find $(OUT) -name '*.d' -type f 2>/dev/null)

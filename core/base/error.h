@@ -31,6 +31,14 @@ struct error_detail {
 /// The same for a failed system call: `err` is its errno; returns the ERR_* that stands for it.
 #define error_set_errno(err, ...) error_record(error_from_errno(err), (err), __FILE__, __LINE__, __VA_ARGS__)
 
+#ifdef __clang_analyzer__
+// The analyzer does not see that a failure is negative, and would follow paths on which it is none.
+#undef error_set
+#undef error_set_errno
+#define error_set(code, ...) (error_record((code), 0, __FILE__, __LINE__, __VA_ARGS__), (code))
+#define error_set_errno(err, ...) (error_record(0, (err), __FILE__, __LINE__, __VA_ARGS__), -1)
+#endif
+
 /// Returns the ERR_* for an errno value. Any thread.
 int error_from_errno(int err);
 

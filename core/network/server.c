@@ -183,7 +183,8 @@ void server_delete(struct server *server)
 
 int server_worker_count(const struct server *server)
 {
-  return server->worker_count;
+  // Not worker_count: the first workers ask while the others are still being started.
+  return server->options.workers;
 }
 
 struct worker *server_worker(struct server *server, int index)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Runs the spec file arg[1] with busted and returns how many tests did not pass. Called by spec/runner.c.
 local file = arg[1]
+if os.getenv "LUKA_JIT" == "off" then jit.off() end -- scripts/arm64 says when
 local busted = require "busted.core"()
 require "busted"(busted)
 

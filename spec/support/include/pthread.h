@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 typedef unsigned long pthread_t;
 typedef union {

@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- An example configuration, and what `make run` starts. It is a Lua program: variables, loops, functions and
+-- `require "name"` of files next to it work; files, programs and the network are out of its reach.
+-- `luka serve --set key=value` wins over what is said here.
+
+broker {
+  id = 1,
+  listen = { "127.0.0.1:9092" }, -- 0.0.0.0:9092 for all interfaces
+  -- advertise = { "kafka.example.com:9092" }, -- what clients are told, when they see this machine under another name
+  data = { "data" }, -- log directories, one per disk; relative to where the broker is started
+  -- metadata = "data/luka.mdb", -- topics and configs; by default in the first log directory
+  -- workers = 2, -- network threads; by default one per core
+  -- log_level = "debug",
+
+  -- Any Kafka broker config that Luka serves, in snake_case. Times are in milliseconds, sizes in bytes; seconds,
+  -- minutes, hours and days, KiB, MiB and GiB count them.
+  log_retention_check_interval_ms = minutes(5),
+  auto_create_topics_enable = true,
+}
+
+-- What topics have that do not say otherwise: partitions, replication_factor and any Kafka topic config.
+defaults {
+  partitions = 1,
+  replication_factor = 1,
+  retention_ms = days(7),
+}
+
+-- Topics to have from the start.
+topic "clicks" {
+  partitions = 6,
+  segment_bytes = 128 * MiB,
+  compression_type = "producer", -- keep batches as the producers compressed them
+}
+
+topic "events" {
+  retention_ms = days(1),
+  retention_bytes = 1 * GiB, -- of each partition; whichever limit is reached first
+}
+
+-- To come, and refused with a line that says so until then: functions as policies of a topic (partitioner, retention,
+-- transform), policy.*, hook(...), every(...), shared "...", and the broker keys console and zookeeper.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The protocol's front desk: what handlers work with, and what network/ calls. core/broker makes one `struct api`, fills
+// it in and gives its callbacks to the server.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "network/connection.h"
+
+struct broker_config;
+struct controller;
+struct event_loop;
+struct fetch_sessions;
+struct metadata_cache;
+struct pool;
+struct replica_manager;
+struct request;
+struct worker;
+
+/// Borrowed by all handlers; constant while the server runs.
+struct api {
+  int32_t broker_id;                   ///< this broker
+  const struct broker_config *config;  ///< resolved configuration
+  struct metadata_cache *metadata;     ///< the image of the cluster
+  struct controller *controller;       ///< topic changes go there
+  struct replica_manager *replicas;    ///< partitions with a replica here
+  struct pool *pool;                   ///< for what waits for disks
+};
+
+/// One worker's part; owned by its thread.
+struct api_worker {
+  struct api *api;                 ///< borrowed
+  struct worker *worker;           ///< borrowed
+  struct event_loop *loop;         ///< the worker's
+  int index;                       ///< the worker's number
+  struct request *free_requests;   ///< for reuse, linked by `state`
+  int free_count;                  ///< how many
+  struct list waiting;             ///< fetches in purgatory, so that a drain finds them
+  struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
+  int64_t bad_request_logged_ms;   ///< when a refused request was last logged
+};
+
+/// One connection's part, owned by its worker.
+struct api_client {
+  struct list requests;    ///< unanswered ones, oldest first
+  int request_count;       ///< how many
+  int produce_count;       ///< how many of them are Produce
+  int hold_count;          ///< recompressions under way: a later Produce must not overtake them
+  char software[64];       ///< name and version that ApiVersions gave, for logs; empty: not told
+};
+
+typedef void (*api_handle_fn)(struct request *req);
+
+/// Who serves an api key, and which versions.
+struct api_handler {
+  int16_t key;            ///< api key
+  int16_t min_version;    ///< oldest version served
+  int16_t max_version;    ///< newest version served
+  int16_t advertised_min; ///< oldest version that ApiVersions names; below min_version only where clients need to see it
+  api_handle_fn handle;   ///< serves it; owns the request
+};
+
+/// All handlers, by rising key.
+const struct api_handler *api_handlers(int *count);
+
+/// The handler of a key, or NULL.
+const struct api_handler *api_handler_find(int16_t key);
+
+/// What the server calls; `arg` is the api.
+void api_callbacks(struct api *api, struct connection_callbacks *callbacks);

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a frame to its handler: reads the header, looks up who serves it, decodes the body. Runs on the worker of the
+// connection. Requests of a connection are taken up one after another, each when the one before has been answered; only
+// a Produce may follow unanswered Produces, since appends to a partition keep the order in which they were submitted.
+//
+// Kafka's rules for what it does not understand: ApiVersions of an unknown version is answered in version 0 with
+// UNSUPPORTED_VERSION (KIP-511); every other unknown key or version, and a body that cannot be decoded, closes the
+// connection. Bytes behind a decoded body are ignored.
+#include <string.h>
+
+#include "api/api.h"
+#include "api/handlers.h"
+#include "api/request.h"
+#include "api/request_private.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "network/frame.h"
+#include "network/server.h"
+#include "wire/apis.h"
+#include "wire/codec.h"
+#include "wire/header.h"
+#include "wire/reader.h"
+
+static const struct api_handler API_HANDLERS[] = {
+    // Produce 0 to 2 is named because librdkafka decides by it whether it may compress (KAFKA-18659); it is not served.
+    {WIRE_API_PRODUCE, 3, 13, 0, produce_handle},
+    {WIRE_API_FETCH, 4, 18, 4, fetch_handle},
+    {WIRE_API_LIST_OFFSETS, 0, 11, 0, list_offsets_handle},
+    {WIRE_API_METADATA, 0, 13, 0, metadata_handle},
+    {WIRE_API_FIND_COORDINATOR, 0, 6, 0, find_coordinator_handle},
+    {WIRE_API_API_VERSIONS, 0, 5, 0, api_versions_handle},
+    {WIRE_API_CREATE_TOPICS, 0, 7, 0, create_topics_handle},
+    {WIRE_API_DELETE_TOPICS, 0, 6, 0, delete_topics_handle},
+};
+
+enum {
+  API_HANDLER_COUNT = sizeof API_HANDLERS / sizeof API_HANDLERS[0],
+  DISPATCH_HEADER_MIN = 8, // key, version, correlation id
+};
+
+const struct api_handler *api_handlers(int *count)
+{
+  *count = API_HANDLER_COUNT;
+  return API_HANDLERS;
+}
+
+const struct api_handler *api_handler_find(int16_t key)
+{
+  for (int i = 0; i < API_HANDLER_COUNT; i++) {
+    if (API_HANDLERS[i].key == key) {
+      return &API_HANDLERS[i];
+    }
+  }
+  return NULL;
+}
+
+/// Reads the request's header and body; on failure error_last() says what was wrong.
+static int dispatch_decode(struct request *req)
+{
+  struct frame *frame = req->frame;
+  int16_t key = (int16_t)bytes_get_u16(frame->bytes);
+  req->version = (int16_t)bytes_get_u16(frame->bytes + 2);
+  req->correlation_id = (int32_t)bytes_get_u32(frame->bytes + 4);
+  req->handler = api_handler_find(key);
+  req->wire = wire_api_find(key);
+  if (req->handler == NULL) {
+    return error_set(ERR_UNSUPPORTED_VERSION, "request key %d is not served", key);
+  }
+  if (key == WIRE_API_PRODUCE) {
+    req->client->produce_count++;
+  }
+  if (req->version < req->handler->min_version || req->version > req->handler->max_version) {
+    return error_set(ERR_UNSUPPORTED_VERSION, "version is not served");
+  }
+  struct wire_reader r;
+  wire_reader_init(&r, frame->bytes, (size_t)frame->size);
+  struct wire_request_header header;
+  wire_request_header_init(&header);
+  TRY(wire_request_header_read(&header, &r, wire_request_header_version(key, req->version), &req->arena));
+  req->client_id = header.client_id;
+  req->body = arena_alloc(&req->arena, req->wire->request->size);
+  req->wire->request->init(req->body);
+  return req->wire->request->read(req->body, &r, req->version, &req->arena);
+}
+
+static enum frame_verdict dispatch_frame(void *arg, struct connection *conn, struct frame *frame)
+{
+  (void)arg;
+  struct api_worker *worker = connection_worker(conn)->user;
+  struct api_client *client = connection_user(conn);
+  if (client->request_count > 0) {
+    bool is_produce = frame->size >= 2 && bytes_get_u16(frame->bytes) == WIRE_API_PRODUCE;
+    if (!is_produce || client->produce_count < client->request_count || client->hold_count > 0) {
+      return FRAME_DEFER;
+    }
+  }
+  struct request *req = request_new(worker, client, frame);
+  if (frame->size < DISPATCH_HEADER_MIN) {
+    request_refuse(req, "too short for a request header");
+    return FRAME_TAKEN;
+  }
+  int result = dispatch_decode(req);
+  if (result == 0) {
+    req->handler->handle(req);
+  } else if (result == ERR_UNSUPPORTED_VERSION && req->handler != NULL && req->wire->key == WIRE_API_API_VERSIONS) {
+    api_versions_unsupported(req);
+  } else {
+    request_refuse(req, error_last()->message);
+  }
+  return FRAME_TAKEN;
+}
+
+static void dispatch_open(void *arg, struct connection *conn)
+{
+  (void)arg;
+  struct api_client *client = mem_zalloc(sizeof *client);
+  list_create(&client->requests);
+  connection_set_user(conn, client);
+}
+
+static void dispatch_close(void *arg, struct connection *conn)
+{
+  (void)arg;
+  struct api_client *client = connection_user(conn);
+  // What waits is answered by its `cancel`, and leaves the list; what other threads work on forgets the client.
+  LIST_EACH_SAFE(&client->requests, node)
+  {
+    struct request *req = CONTAINER_OF(node, struct request, link);
+    list_remove(node);
+    req->client = NULL;
+    if (req->cancel != NULL) {
+      req->cancel(req);
+    }
+  }
+  fetch_client_closed(connection_worker(conn)->user, client);
+  connection_set_user(conn, NULL);
+  mem_free(client);
+}
+
+static void dispatch_start(void *arg, struct worker *server_worker)
+{
+  struct api *api = arg;
+  struct api_worker *worker = mem_zalloc(sizeof *worker);
+  worker->api = api;
+  worker->worker = server_worker;
+  worker->loop = &server_worker->loop;
+  worker->index = server_worker->index;
+  list_create(&worker->waiting);
+  server_worker->user = worker;
+  fetch_start(worker);
+}
+
+static void dispatch_drain(void *arg, struct worker *server_worker)
+{
+  (void)arg;
+  fetch_drain(server_worker->user);
+}
+
+static void dispatch_stop(void *arg, struct worker *server_worker)
+{
+  (void)arg;
+  struct api_worker *worker = server_worker->user;
+  fetch_stop(worker);
+  while (worker->free_requests != NULL) {
+    struct request *req = worker->free_requests;
+    worker->free_requests = req->state;
+    arena_destroy(&req->arena);
+    mem_free(req);
+  }
+  mem_free(worker);
+}
+
+void api_callbacks(struct api *api, struct connection_callbacks *callbacks)
+{
+  *callbacks = (struct connection_callbacks){
+      .on_open = dispatch_open,
+      .on_frame = dispatch_frame,
+      .on_close = dispatch_close,
+      .on_start = dispatch_start,
+      .on_drain = dispatch_drain,
+      .on_stop = dispatch_stop,
+      .arg = api,
+  };
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fetch in three parts: fetch_session.c keeps which partitions a client reads and decides which of them a request is
+// about, fetch.c reads them, waits and reads again, fetch_response.c makes the answer. All of it belongs to one worker.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/uuid.h"
+#include "event/pool.h"
+#include "event/timer.h"
+#include "replica/read.h"
+#include "replica/watch.h"
+
+struct api_client;
+struct api_worker;
+struct fetch;
+struct fetch_session;
+struct metadata_image;
+struct request;
+struct wire_fetch_request;
+struct wire_fetch_response;
+
+/// A partition that a client reads: of a session, or of one request without a session.
+struct fetch_item {
+  struct list link;            ///< in the set's `ready` or `idle` list
+  struct watch watch;          ///< armed while idle, or while the fetch waits
+  struct fetch_set *set;       ///< the set it is in
+  struct uuid topic_id;        ///< from Fetch 13 on; zero before
+  char *topic;                 ///< topic name up to Fetch 12, owned by the set; NULL after
+  int32_t topic_length;        ///< bytes of it
+  int32_t index;               ///< partition number
+  int64_t offset;              ///< next offset wanted
+  int32_t max_bytes;           ///< partition limit
+  int32_t leader_epoch;        ///< as in struct partition_read
+  int32_t last_fetched_epoch;  ///< as in struct partition_read
+  int64_t sent_high_watermark; ///< what the last answer said; -1: none yet, or it was an error
+  int64_t sent_log_start;      ///< the same
+
+  // Of the evaluation under way.
+  struct partition *part;      ///< referenced; NULL: not found
+  struct partition_read read;  ///< what was read
+  int64_t visible_bytes;       ///< the partition's counter before it was read
+  int16_t error;               ///< wire code
+  bool is_visited;             ///< `read` and `error` are of this evaluation
+  int32_t current_leader;      ///< with an error about leadership: who leads, -1 unknown
+  int32_t current_epoch;       ///< and its epoch
+};
+
+/// Partitions by topic and number. Ready ones are looked at by the next fetch: they have data, an error, or changed.
+struct fetch_set {
+  struct list ready;         ///< struct fetch_item, in the order in which they are to be looked at
+  struct list idle;          ///< nothing new there: the item's watch tells when there is
+  struct fetch *fetch;       ///< the fetch under way, or NULL between the requests of a session
+  struct fetch_item **slots; ///< hash table, owned
+  uint32_t mask;             ///< slots minus one
+  int32_t count;             ///< items
+  int32_t removed;           ///< slots of removed items
+};
+
+/// A region that has to be read from disk first.
+struct fetch_cold {
+  struct partition *part;    ///< referenced
+  struct log_read_args args; ///< what to read
+};
+
+/// One Fetch request, in its arena.
+struct fetch {
+  struct request *req;           ///< the request
+  struct fetch_session *session; ///< NULL: without a session
+  struct fetch_set own;          ///< partitions of a fetch without a session
+  struct fetch_set *set;         ///< the session's or `own`
+  struct timer timer;            ///< the end of the wait
+  struct list link;              ///< in the worker's list of waiting fetches
+  struct pool_job job;           ///< brings cold data into the page cache
+  struct fetch_cold *cold;       ///< what to bring, in the arena; the job's while it is under way
+  int32_t cold_count;            ///< how many
+  int32_t cold_rounds;           ///< times that was done
+  int64_t deadline_ms;           ///< monotonic end of the wait
+  int64_t bytes;                 ///< records found by the latest evaluation
+  int32_t min_bytes;             ///< as asked
+  int32_t max_bytes;             ///< as asked, within fetch.max.bytes
+  bool is_full;                  ///< every partition is answered, not only those with news
+  bool is_committed;             ///< read_committed
+  bool is_replica;               ///< asked in the name of a follower
+  bool has_error;                ///< found by the latest evaluation, or a diverging epoch
+  bool is_waiting;               ///< in the worker's list, timer running
+  bool is_loading;               ///< `job` is under way
+  bool is_cancelled;             ///< the connection closed
+};
+
+struct fetch_sessions;
+
+// ---- fetch_session.c ----
+
+struct fetch_sessions *fetch_sessions_new(struct api_worker *worker);
+void fetch_sessions_delete(struct fetch_sessions *sessions);
+
+/// Closes the sessions of a connection that closed.
+void fetch_sessions_client_closed(struct fetch_sessions *sessions, struct api_client *client);
+
+/// Finds or makes what the request is about, as KIP-227 says, and applies the request's partitions to it.
+///
+/// @return 0, or the wire code that the whole request is answered with
+int16_t fetch_session_begin(struct fetch *fetch, const struct wire_fetch_request *body);
+
+/// The fetch is answered: frees the partitions of one without a session, otherwise lets go of the session.
+void fetch_session_end(struct fetch *fetch);
+
+int32_t fetch_session_id(const struct fetch_session *session);
+
+// ---- fetch.c ----
+
+/// Ends the wait of a fetch with what is there now.
+void fetch_finish(struct fetch *fetch);
+
+// ---- fetch_response.c ----
+
+/// Makes the answer of the latest evaluation, in the request's arena. Regions take over the files of the slices; the
+/// slices keep their lengths.
+struct wire_fetch_response *fetch_response_build(struct fetch *fetch);
+
+/// Answers with an error for the whole request.
+void fetch_respond_error(struct request *req, int16_t error);
+
+/// Gives back what an evaluation of an item holds.
+void fetch_item_release(struct fetch_item *item);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FindCoordinator, 0 to 6: which broker looks after a consumer group, a transactional id or a share partition. There
+// are no coordinators yet: whoever asks for one is told COORDINATOR_NOT_AVAILABLE, which clients retry.
+//
+//   version  rule
+//   0        groups only
+//   1        key types: 0 group, 1 transaction; others are INVALID_REQUEST
+//   4        several keys at once, each answered for itself, also when named twice
+//   6        key type 2, share partition: <group>:<topic id>:<partition>, otherwise INVALID_REQUEST
+//
+// An empty key is a key like any other.
+#include <stdio.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "api/request.h"
+#include "base/uuid.h"
+#include "wire/error_codes.h"
+#include "wire/find_coordinator.h"
+
+enum find_coordinator_type { FIND_COORDINATOR_GROUP, FIND_COORDINATOR_TRANSACTION, FIND_COORDINATOR_SHARE };
+enum { FIND_COORDINATOR_BATCH = 4, FIND_COORDINATOR_SHARES = 6, FIND_COORDINATOR_DIGITS_MAX = 10 };
+
+/// One answer.
+struct find_coordinator_result {
+  int16_t error;       ///< Kafka's code
+  const char *message; ///< a sentence
+};
+
+/// Whether a text is a partition number.
+static bool find_coordinator_is_partition(const char *text, size_t length)
+{
+  int64_t number = 0;
+  if (length < 1 || length > FIND_COORDINATOR_DIGITS_MAX) {
+    return false;
+  }
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] < '0' || text[i] > '9') {
+      return false;
+    }
+    number = number * 10 + (text[i] - '0');
+  }
+  return number <= INT32_MAX;
+}
+
+/// Whether a key is <group>:<topic id>:<partition>.
+static bool find_coordinator_is_share_key(struct wire_string key)
+{
+  if (key.length < 1) {
+    return false;
+  }
+  const char *end = key.data + key.length;
+  const char *id = memchr(key.data, ':', (size_t)key.length);
+  if (id == NULL || id == key.data) {
+    return false;
+  }
+  id++;
+  const char *partition = memchr(id, ':', (size_t)(end - id));
+  if (partition == NULL || partition - id != UUID_TEXT_SIZE - 1) {
+    return false;
+  }
+  partition++;
+  char text[UUID_TEXT_SIZE];
+  memcpy(text, id, UUID_TEXT_SIZE - 1);
+  text[UUID_TEXT_SIZE - 1] = '\0';
+  struct uuid topic_id;
+  return uuid_parse(text, &topic_id) == 0 && find_coordinator_is_partition(partition, (size_t)(end - partition));
+}
+
+static struct find_coordinator_result find_coordinator_of(const struct request *req, int8_t type,
+                                                          struct wire_string key)
+{
+  switch (type) {
+    case FIND_COORDINATOR_GROUP:
+      return (struct find_coordinator_result){WIRE_COORDINATOR_NOT_AVAILABLE,
+                                              "This broker does not serve consumer groups yet."};
+    case FIND_COORDINATOR_TRANSACTION:
+      return (struct find_coordinator_result){WIRE_COORDINATOR_NOT_AVAILABLE,
+                                              "This broker does not serve transactions yet."};
+    case FIND_COORDINATOR_SHARE:
+      if (req->version >= FIND_COORDINATOR_SHARES && find_coordinator_is_share_key(key)) {
+        return (struct find_coordinator_result){WIRE_COORDINATOR_NOT_AVAILABLE,
+                                                "This broker does not serve share groups."};
+      }
+      return (struct find_coordinator_result){WIRE_INVALID_REQUEST,
+                                              req->version >= FIND_COORDINATOR_SHARES
+                                                  ? "The key of a share partition is <group>:<topic id>:<partition>."
+                                                  : "Share partitions have coordinators from version 6 on."};
+    default:
+      return (struct find_coordinator_result){
+          WIRE_INVALID_REQUEST, "The key type is none of 0 (group), 1 (transaction) and 2 (share partition)."};
+  }
+}
+
+void find_coordinator_handle(struct request *req)
+{
+  const struct wire_find_coordinator_request *body = req->body;
+  struct wire_find_coordinator_response resp;
+  wire_find_coordinator_response_init(&resp);
+  if (req->version < FIND_COORDINATOR_BATCH) {
+    struct find_coordinator_result result = find_coordinator_of(req, body->key_type, body->key);
+    resp.error_code = result.error;
+    resp.error_message = wire_string_from(result.message);
+    resp.node_id = -1;
+    resp.host = wire_string_from("");
+    resp.port = -1;
+    request_respond(req, &resp);
+    return;
+  }
+  resp.coordinators_count = body->coordinator_keys_count;
+  resp.coordinators = request_array(req, resp.coordinators_count, sizeof *resp.coordinators);
+  for (int32_t i = 0; i < resp.coordinators_count; i++) {
+    struct find_coordinator_result result = find_coordinator_of(req, body->key_type, body->coordinator_keys[i]);
+    struct wire_find_coordinator_response_coordinator *entry = &resp.coordinators[i];
+    wire_find_coordinator_response_coordinator_init(entry);
+    entry->key = body->coordinator_keys[i];
+    entry->error_code = result.error;
+    entry->error_message = wire_string_from(result.message);
+    entry->node_id = -1;
+    entry->host = wire_string_from("");
+    entry->port = -1;
+  }
+  request_respond(req, &resp);
+}

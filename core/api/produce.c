@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Produce, versions 3 to 13: one batch of format 2 for each partition, checked and patched where it lies in the frame's
+// buffer, then given to the appender of its partition. The answer goes out when the last partition is done.
+//
+//   find the partition -> batch_validate() -> partition_submit() ... produce_appended() -> answer
+//
+// With acks=0 there is no answer; an error then closes the connection, which is all a client can see (KAFKA-1755). A
+// partition named twice in a request is appended once, with the last batch given, and entries of one topic are answered
+// together: Kafka keeps them in a map.
+#include <string.h>
+
+#include "api/api.h"
+#include "api/errors.h"
+#include "api/handlers.h"
+#include "api/key_set.h"
+#include "api/produce_private.h"
+#include "api/request.h"
+#include "base/error.h"
+#include "base/slog.h"
+#include "event/loop.h"
+#include "metadata/image.h"
+#include "network/connection.h"
+#include "network/frame.h"
+#include "os/clock.h"
+#include "replica/manager.h"
+#include "replica/partition.h"
+#include "wire/error_codes.h"
+#include "wire/produce.h"
+
+enum {
+  PRODUCE_TOPIC_ID_VERSION = 13, // first version with topic ids instead of names
+  PRODUCE_ZSTD_VERSION = 7,      // first version that may carry zstd (KIP-110)
+};
+
+static void produce_fill_partition(struct produce *produce, struct produce_part *part,
+                                   struct wire_produce_response_partition_produce_response *out)
+{
+  wire_produce_response_partition_produce_response_init(out);
+  out->index = part->index;
+  out->error_code = part->error;
+  out->base_offset = -1;
+  out->log_start_offset = -1;
+  const struct batch_verdict *verdict = &part->verdict;
+  if (part->error == WIRE_NONE) {
+    out->base_offset = part->job.batch.base_offset;
+    out->log_start_offset = part->job.log_start_offset;
+    out->log_append_time_ms = part->is_append_time ? verdict->header.max_timestamp : -1;
+    return;
+  }
+  if (part->job.log_start_offset >= 0) {
+    out->log_start_offset = part->job.log_start_offset;
+  }
+  out->error_message = wire_string_from(verdict->message);
+  out->record_errors_count = verdict->record_error_count;
+  out->record_errors = request_array(produce->req, verdict->record_error_count, sizeof *out->record_errors);
+  for (int32_t i = 0; i < verdict->record_error_count; i++) {
+    wire_produce_response_batch_index_and_error_message_init(&out->record_errors[i]);
+    out->record_errors[i].batch_index = verdict->record_errors[i].index;
+    out->record_errors[i].batch_index_error_message = wire_string_from(verdict->record_errors[i].message);
+  }
+}
+
+static bool produce_is_same_topic(const struct produce_part *a, const struct produce_part *b)
+{
+  return uuid_equal(&a->topic_id, &b->topic_id) && wire_string_equal(a->topic, b->topic);
+}
+
+static void produce_answer(struct produce *produce)
+{
+  struct request *req = produce->req;
+  struct wire_produce_response response;
+  wire_produce_response_init(&response);
+  response.responses = request_array(req, produce->count, sizeof *response.responses);
+  struct wire_produce_response_partition_produce_response *outs = request_array(req, produce->count, sizeof *outs);
+  struct wire_produce_response_topic_produce_response *topic = NULL;
+  for (int32_t i = 0; i < produce->count; i++) {
+    struct produce_part *part = &produce->parts[i];
+    if (i == 0 || !produce_is_same_topic(part - 1, part)) {
+      topic = &response.responses[response.responses_count++];
+      wire_produce_response_topic_produce_response_init(topic);
+      topic->name = part->topic;
+      topic->topic_id = part->topic_id;
+      topic->partition_responses = &outs[i];
+    }
+    produce_fill_partition(produce, part, &outs[i]);
+    topic->partition_responses_count++;
+  }
+  request_respond(req, &response);
+}
+
+/// All appends are done: answers, or with acks=0 says nothing unless something failed.
+static void produce_finish(struct produce *produce)
+{
+  if (produce->acks != 0) {
+    produce_answer(produce);
+    return;
+  }
+  for (int32_t i = 0; i < produce->count; i++) {
+    if (produce->parts[i].error != WIRE_NONE) {
+      request_refuse(produce->req, wire_error_name(produce->parts[i].error));
+      return;
+    }
+  }
+  request_respond_nothing(produce->req);
+}
+
+void produce_release(struct produce *produce)
+{
+  if (--produce->pending == 0) {
+    produce_finish(produce);
+  }
+}
+
+/// The appender is done with a part; on the request's worker.
+static void produce_appended(struct append_job *job)
+{
+  struct produce_part *part = CONTAINER_OF(job, struct produce_part, job);
+  if (job->result < 0) {
+    part->error = api_wire_error(job->result);
+  }
+  record_buffer_destroy(&part->packed);
+  produce_release(part->produce);
+}
+
+/// Finds the partition to append to; sets the part's error when there is none here.
+static struct partition *produce_find(struct produce *produce, const struct metadata_image *image,
+                                      struct produce_part *part, const struct metadata_topic **topic)
+{
+  bool by_id = produce->req->version >= PRODUCE_TOPIC_ID_VERSION;
+  *topic = by_id ? metadata_image_topic_by_id(image, &part->topic_id)
+                 : metadata_image_topic(image, part->topic.data, (size_t)part->topic.length);
+  if (*topic == NULL) {
+    part->error = by_id ? WIRE_UNKNOWN_TOPIC_ID : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+    return NULL;
+  }
+  if (metadata_topic_partition(*topic, part->index) == NULL) {
+    part->error = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+    return NULL;
+  }
+  struct partition *found = replica_manager_find(produce->req->api->replicas, &(*topic)->id, part->index);
+  if (found == NULL) {
+    part->error = WIRE_NOT_LEADER_OR_FOLLOWER;
+  }
+  return found;
+}
+
+/// Validates a part's batch in place.
+static int produce_validate(struct produce *produce, struct produce_part *part, const struct metadata_topic *topic)
+{
+  const struct topic_config *config = &topic->config;
+  produce_choose_codec(part, config);
+  struct batch_rules rules = {
+      .topic = topic->name,
+      .partition = part->index,
+      .now_ms = clock_wall_ms(),
+      .timestamp_before_max_ms = config->message_timestamp_before_max_ms,
+      .timestamp_after_max_ms = config->message_timestamp_after_max_ms,
+      .max_message_bytes = config->max_message_bytes,
+      .is_append_time = config->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND,
+      .is_compacted = (config->cleanup_policy & CLEANUP_COMPACT) != 0,
+      .needs_records = config->luka_validate == TOPIC_VALIDATE_FULL || produce_needs_recompress(part),
+      .only_format_2 = true,
+      .refuses_zstd = produce->req->version < PRODUCE_ZSTD_VERSION,
+  };
+  part->is_append_time = rules.is_append_time;
+  part->max_message_bytes = config->max_message_bytes;
+  // The frame is this request's alone, and its bytes may be patched: network/frame.h.
+  uint8_t *bytes = (uint8_t *)(uintptr_t)part->records.data;
+  size_t size = part->records.length > 0 ? (size_t)part->records.length : 0;
+  return batch_validate(bytes, size, &rules, &produce->req->arena, &part->verdict);
+}
+
+/// Refuses transactional batches: without a transactional id as Kafka does, with one because there is no transaction
+/// that they could belong to.
+static int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part)
+{
+  const struct wire_produce_request *body = produce->req->body;
+  if ((part->verdict.header.attributes & BATCH_TRANSACTIONAL) == 0) {
+    return WIRE_NONE;
+  }
+  return body->transactional_id.length < 0 ? WIRE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED : WIRE_INVALID_TXN_STATE;
+}
+
+void produce_append(struct produce_part *part, struct partition *found, uint8_t *bytes, size_t size)
+{
+  struct produce *produce = part->produce;
+  part->job.reply = produce->req->worker->loop;
+  part->job.done = produce_appended;
+  part->job.leader_epoch = -1;
+  part->job.batch = (struct log_batch){
+      .bytes = bytes,
+      .size = size,
+      .last_offset_delta = part->verdict.header.last_offset_delta,
+      .max_timestamp = part->verdict.header.max_timestamp,
+  };
+  produce->pending++;
+  partition_submit(found, &part->job);
+}
+
+static void produce_submit(struct produce *produce, const struct metadata_image *image, struct produce_part *part)
+{
+  part->job.log_start_offset = -1;
+  const struct metadata_topic *topic = NULL;
+  struct partition *found = produce_find(produce, image, part, &topic);
+  if (found == NULL) {
+    return;
+  }
+  int result = produce_validate(produce, part, topic);
+  if (result < 0) {
+    part->error = api_wire_error(result);
+    if (part->verdict.was_walked) {
+      part->job.log_start_offset = atomic_load(&found->log_start_offset);
+    }
+    return;
+  }
+  part->error = produce_check_transaction(produce, part);
+  if (part->error != WIRE_NONE) {
+    return;
+  }
+  uint8_t *bytes = (uint8_t *)(uintptr_t)part->records.data;
+  if (produce_needs_recompress(part)) {
+    produce_recompress(part, found);
+  } else {
+    produce_append(part, found, bytes, part->verdict.header.size);
+  }
+}
+
+/// Lays out the parts of a request so that those of one topic follow each other; a partition named twice keeps its
+/// first place and gets the last records.
+static void produce_gather(struct produce *produce, const struct wire_produce_request *body)
+{
+  struct request *req = produce->req;
+  int32_t total = 0;
+  for (int32_t i = 0; i < body->topic_data_count; i++) {
+    total += body->topic_data[i].partition_data_count;
+  }
+  produce->parts = request_array(req, total, sizeof *produce->parts);
+  struct key_set topics;
+  struct key_set partitions;
+  key_set_create(&topics, &req->arena, body->topic_data_count);
+  key_set_create(&partitions, &req->arena, total);
+  // Topics in the order of their first appearance; `next` links the entries of one topic.
+  int32_t *next = request_array(req, body->topic_data_count, sizeof *next);
+  int32_t *last = request_array(req, body->topic_data_count, sizeof *last);
+  for (int32_t i = 0; i < body->topic_data_count; i++) {
+    const struct wire_produce_request_topic_produce_data *topic = &body->topic_data[i];
+    int32_t first = key_set_put(&topics, topic->name, &topic->topic_id, 0, i);
+    next[i] = -1;
+    if (first != i) {
+      next[last[first]] = i;
+    }
+    last[first] = i;
+  }
+  for (int32_t i = 0; i < body->topic_data_count; i++) {
+    const struct wire_produce_request_topic_produce_data *head = &body->topic_data[i];
+    if (key_set_put(&topics, head->name, &head->topic_id, 0, i) != i) {
+      continue;
+    }
+    for (int32_t entry = i; entry >= 0; entry = next[entry]) {
+      const struct wire_produce_request_topic_produce_data *topic = &body->topic_data[entry];
+      for (int32_t j = 0; j < topic->partition_data_count; j++) {
+        const struct wire_produce_request_partition_produce_data *data = &topic->partition_data[j];
+        int32_t place = key_set_put(&partitions, topic->name, &topic->topic_id, data->index, produce->count);
+        produce->count += place == produce->count ? 1 : 0;
+        struct produce_part *part = &produce->parts[place];
+        part->produce = produce;
+        part->topic = topic->name;
+        part->topic_id = topic->topic_id;
+        part->index = data->index;
+        part->records = data->records;
+      }
+    }
+  }
+}
+
+void produce_handle(struct request *req)
+{
+  const struct wire_produce_request *body = req->body;
+  struct produce *produce = arena_zalloc(&req->arena, sizeof *produce);
+  req->state = produce;
+  produce->req = req;
+  produce->acks = body->acks;
+  produce->pending = 1;
+  produce_gather(produce, body);
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  bool acks_are_valid = body->acks >= -1 && body->acks <= 1;
+  for (int32_t i = 0; i < produce->count; i++) {
+    if (acks_are_valid) {
+      produce_submit(produce, image, &produce->parts[i]);
+    } else {
+      produce->parts[i].job.log_start_offset = -1;
+      produce->parts[i].error = WIRE_INVALID_REQUIRED_ACKS;
+    }
+  }
+  produce_release(produce);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/request.h"
+
+#include <string.h>
+
+#include "api/api.h"
+#include "api/request_private.h"
+#include "base/check.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "network/connection.h"
+#include "network/frame.h"
+#include "network/response.h"
+#include "os/clock.h"
+#include "wire/apis.h"
+#include "wire/codec.h"
+#include "wire/header.h"
+#include "wire/writer.h"
+
+enum {
+  REQUEST_FREE_MAX = 64,        // requests kept for reuse by a worker
+  REQUEST_LOG_INTERVAL_MS = 1000,
+};
+
+struct request *request_new(struct api_worker *worker, struct api_client *client, struct frame *frame)
+{
+  struct request *req = worker->free_requests;
+  if (req != NULL) {
+    worker->free_requests = req->state;
+    worker->free_count--;
+  } else {
+    req = mem_zalloc(sizeof *req);
+  }
+  struct arena arena = req->arena;
+  *req = (struct request){.arena = arena, .api = worker->api, .worker = worker, .client = client, .frame = frame};
+  list_append(&client->requests, &req->link);
+  client->request_count++;
+  return req;
+}
+
+void request_free(struct request *req)
+{
+  struct api_worker *worker = req->worker;
+  if (worker->free_count >= REQUEST_FREE_MAX) {
+    arena_destroy(&req->arena);
+    mem_free(req);
+    return;
+  }
+  arena_reset(&req->arena);
+  req->state = worker->free_requests;
+  worker->free_requests = req;
+  worker->free_count++;
+}
+
+/// Takes a request that is about to be answered off its client's list.
+static struct frame *request_leave(struct request *req)
+{
+  struct frame *frame = req->frame;
+  CHECK(frame != NULL);
+  req->frame = NULL;
+  if (req->client != NULL) {
+    list_remove(&req->link);
+    req->client->request_count--;
+    if (req->wire != NULL && req->wire->key == WIRE_API_PRODUCE) {
+      req->client->produce_count--;
+    }
+  }
+  return frame;
+}
+
+static void request_log_refusal(struct request *req, const char *why)
+{
+  int64_t now_ms = clock_mono_ms();
+  if (now_ms - req->worker->bad_request_logged_ms < REQUEST_LOG_INTERVAL_MS) {
+    return;
+  }
+  req->worker->bad_request_logged_ms = now_ms;
+  slog_warn("closing connection of %s: %s version %d: %s", connection_peer(req->frame->conn),
+            req->wire != NULL ? req->wire->name : "request", req->version, why);
+}
+
+void request_refuse(struct request *req, const char *why)
+{
+  request_log_refusal(req, why);
+  connection_respond_and_close(request_leave(req), NULL);
+  request_free(req);
+}
+
+void request_respond_nothing(struct request *req)
+{
+  connection_respond(request_leave(req), NULL);
+  request_free(req);
+}
+
+/// Gives back the file regions of an answer that will not be sent.
+static void request_drop_regions(struct wire_writer *w)
+{
+  for (size_t i = 0; i < w->splice_count; i++) {
+    struct response_region *region = w->splices[i].region;
+    if (region->release != NULL) {
+      region->release(region->arg);
+    }
+  }
+}
+
+void request_respond(struct request *req, const void *response)
+{
+  struct wire_writer w = {0};
+  wire_writer_reserve(&w, 256);
+  wire_writer_i32(&w, 0); // the frame's length, filled in by response_from_writer()
+  struct wire_response_header header;
+  wire_response_header_init(&header);
+  header.correlation_id = req->correlation_id;
+  int result = wire_response_header_write(&header, &w, wire_response_header_version(req->wire->key, req->version));
+  if (result == 0) {
+    result = req->wire->response->write(response, &w, req->version);
+  }
+  struct response *resp = NULL;
+  if (result == 0) {
+    result = response_from_writer(&w, &resp);
+  }
+  if (result < 0) {
+    request_drop_regions(&w);
+    wire_writer_destroy(&w);
+    slog_error("cannot encode the answer to %s version %d: %s", req->wire->name, req->version, error_last()->message);
+    connection_respond_and_close(request_leave(req), NULL);
+  } else {
+    wire_writer_destroy(&w);
+    connection_respond(request_leave(req), resp);
+  }
+  request_free(req);
+}
+
+void *request_array(struct request *req, int32_t count, size_t item_size)
+{
+  return arena_zalloc(&req->arena, (size_t)(count > 0 ? count : 0) * item_size);
+}
+
+char *request_string(struct request *req, struct wire_string text)
+{
+  return text.length < 0 ? NULL : arena_strndup(&req->arena, text.data, (size_t)text.length);
+}

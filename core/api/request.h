@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A request between its frame and its answer. Dispatch makes it and decodes its body; a handler answers at once or
+// keeps it until what it waits for has happened, always on the worker of its connection. Memory of a request lies in its
+// arena and goes with it.
+//
+//   frame -> dispatch -> handler(req) ... request_respond(req, &response) -> connection
+//
+// A handler that lets a request wait sets `cancel`: when the connection closes, that is called, and must end the wait and
+// answer (the answer is dropped). Work under way on other threads is left to finish, and then answers as usual.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "wire/types.h"
+
+struct api;
+struct api_client;
+struct api_handler;
+struct api_worker;
+struct frame;
+struct request;
+struct wire_api;
+
+typedef void (*request_fn)(struct request *req);
+
+struct request {
+  struct arena arena;                ///< memory that goes with the request
+  struct api *api;                   ///< what handlers work with
+  struct api_worker *worker;         ///< the worker it belongs to
+  struct api_client *client;         ///< its connection's state; valid until `cancel` returns or it is answered
+  struct frame *frame;               ///< owned until answered
+  const struct wire_api *wire;       ///< codec of its api key
+  const struct api_handler *handler; ///< who serves it
+  int16_t version;                   ///< api version
+  int32_t correlation_id;            ///< returned in the answer
+  struct wire_string client_id;      ///< borrowed from the frame, may be null
+  void *body;                        ///< the decoded request, struct wire_*_request
+  void *state;                       ///< the handler's, in the arena
+  request_fn cancel;                 ///< called when the connection closes while it waits; NULL: nothing to end
+  struct list link;                  ///< in the client's list of unanswered requests
+};
+
+/// Encodes and sends the answer, then frees the request. On the worker's thread.
+///
+/// Regions of records given in the response belong to the response from now on, also when it cannot be sent.
+///
+/// @param response  struct wire_*_response, borrowed during the call
+void request_respond(struct request *req, const void *response);
+
+/// Ends a request that has no answer (Produce with acks=0).
+void request_respond_nothing(struct request *req);
+
+/// Closes the connection instead of answering, as Kafka does where there is no error response; logs one line.
+///
+/// @param why  what was wrong with the request
+void request_refuse(struct request *req, const char *why);
+
+/// Zeroed memory of the request for `count` items.
+void *request_array(struct request *req, int32_t count, size_t item_size);
+
+/// A string of the request as a NUL-terminated copy in its arena; NULL for null.
+char *request_string(struct request *req, struct wire_string text);

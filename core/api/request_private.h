@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Making and freeing requests: for dispatch only.
+#pragma once
+
+struct api_client;
+struct api_worker;
+struct frame;
+struct request;
+
+/// A request for a frame, in the client's list; the frame is taken.
+struct request *request_new(struct api_worker *worker, struct api_client *client, struct frame *frame);
+
+/// Frees an answered request, or keeps it for reuse.
+void request_free(struct request *req);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "broker/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "lua/config.h"
+
+static int options_real_path(const char *path, char **real);
+
+int options_create(const struct lua_config *config, struct broker_options *options)
+{
+  struct broker_options made = {
+      .id = config->id,
+      .listen = config->listen,
+      .listen_count = config->listen_count,
+      .advertise = config->advertise,
+      .advertise_count = config->advertise_count,
+      .data = config->data,
+      .data_count = config->data_count,
+      .workers = config->workers,
+      .log_dir_reserve_bytes = config->log_dir_reserve_bytes,
+      .config = config,
+  };
+  char *path = config->metadata != NULL ? mem_strdup(config->metadata) : mem_printf("%s/luka.mdb", config->data[0]);
+  int result = options_real_path(path, &made.metadata);
+  mem_free(path);
+  TRY(result);
+  *options = made;
+  return 0;
+}
+
+void options_destroy(struct broker_options *options)
+{
+  mem_free(options->metadata);
+  options->metadata = NULL;
+}
+
+/// Appends the components of `rest` to `path`, which has room for them, without "." and "..".
+static void options_append(char *path, const char *rest)
+{
+  while (*rest != '\0') {
+    size_t length = strcspn(rest, "/");
+    if (length == 2 && rest[0] == '.' && rest[1] == '.') {
+      char *slash = strrchr(path, '/');
+      if (slash != NULL) {
+        *slash = '\0';
+      }
+    } else if (length > 0 && !(length == 1 && rest[0] == '.')) {
+      size_t end = strlen(path);
+      path[end] = '/';
+      memcpy(path + end + 1, rest, length);
+      path[end + 1 + length] = '\0';
+    }
+    rest += length;
+    rest += *rest == '/';
+  }
+}
+
+/// The one absolute spelling of a path whose last folders may not exist yet: data directories remember where their
+/// metastore is, and "data", "./data/" and a symbolic link to it are the same place.
+static int options_real_path(const char *path, char **real)
+{
+  char *absolute = NULL;
+  if (path[0] == '/') {
+    absolute = mem_strdup(path);
+  } else {
+    char *folder = getcwd(NULL, 0);
+    if (folder == NULL) {
+      return error_set_errno(errno, "cannot tell the working folder");
+    }
+    absolute = mem_printf("%s/%s", folder, path);
+    free(folder);
+  }
+  // Cuts components off the end until what is left exists; the rest has no links in it.
+  size_t end = strlen(absolute);
+  char *existing = NULL;
+  while (existing == NULL && end > 0) {
+    char *prefix = mem_dup(absolute, end + 1);
+    prefix[end] = '\0';
+    existing = realpath(prefix, NULL);
+    mem_free(prefix);
+    while (existing == NULL && end > 0 && absolute[end - 1] != '/') {
+      end--;
+    }
+    end -= existing == NULL && end > 0;
+  }
+  char *result = mem_printf("%s%*s", existing == NULL || strcmp(existing, "/") == 0 ? "" : existing,
+                            (int)strlen(absolute) + 2, "");
+  result[existing == NULL || strcmp(existing, "/") == 0 ? 0 : strlen(existing)] = '\0';
+  options_append(result, absolute + end);
+  free(existing);
+  mem_free(absolute);
+  *real = result;
+  return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a broker is started with: a configuration (lua/config.h) with its defaults worked out. Everything is borrowed
+// from the lua_config but what options_create() made.
+#pragma once
+
+#include <stdint.h>
+
+#include "lua/config.h"
+
+struct broker_options {
+  int32_t id;                      ///< of this broker, 0 and above
+  const char *const *listen;       ///< addresses to listen on, as listener_parse() takes them
+  int listen_count;                ///< 1 to SERVER_LISTENERS_MAX
+  const char *const *advertise;    ///< addresses to tell clients, one for each of listen; or none
+  int advertise_count;             ///< listen_count or 0
+  const char *const *data;         ///< log directories
+  int data_count;                  ///< at least 1
+  char *metadata;                  ///< absolute path of the metastore's file, owned
+  int workers;                     ///< network threads; 0: one per core
+  int64_t log_dir_reserve_bytes;   ///< free space below which a log directory takes no more writes
+  const struct lua_config *config; ///< Kafka's broker configs (config->broker), topics and all the rest
+};
+
+/// Works out the options of a configuration.
+///
+/// @param config        borrowed until options_destroy()
+/// @param[out] options  caller's memory; owned: options_destroy()
+/// @return 0, ERR_NOT_FOUND ... when the working folder is gone
+int options_create(const struct lua_config *config, struct broker_options *options);
+
+void options_destroy(struct broker_options *options);

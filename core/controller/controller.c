@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue of changes: one is worked on at a time, through the metastore, the replicas and the image, each step a
+// callback on the control loop.
+//
+//   create: decide -> write nodes -> open replicas -> publish -> answer
+//   delete: decide -> write /admin/delete_topics -> publish without them -> delete replicas -> delete nodes -> answer
+//
+// A crash after the first write of a deletion leaves the request node behind; the next load finishes the deletion.
+#include "controller/controller.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "controller/controller_private.h"
+#include "controller/load.h"
+#include "controller/topic_nodes.h"
+#include "controller/topic_plan.h"
+#include "event/loop.h"
+#include "wire/error_codes.h"
+
+static const char not_controller[] = "This is not the correct controller for this cluster.";
+
+static void run_queue(struct controller *controller);
+
+struct controller *controller_new(const struct controller_settings *settings)
+{
+  struct controller *controller = mem_zalloc(sizeof *controller);
+  controller->settings = *settings;
+  list_create(&controller->queue);
+  return controller;
+}
+
+static void drop_topics(struct controller *controller)
+{
+  for (int32_t i = 0; i < controller->topic_count; i++) {
+    metadata_topic_unref(controller->topics[i]);
+  }
+  mem_free(controller->topics);
+  controller->topics = NULL;
+  controller->topic_count = 0;
+}
+
+void controller_delete(struct controller *controller)
+{
+  if (!controller) {
+    return;
+  }
+  if (controller->loader) {
+    loader_free(controller->loader);
+  }
+  drop_topics(controller);
+  metastore_request_clear(&controller->request);
+  arena_destroy(&controller->arena);
+  mem_free(controller);
+}
+
+const char *controller_cluster_id(const struct controller *controller)
+{
+  return controller->cluster_id;
+}
+
+// ---- answers ----
+
+static struct controller_create *create_of(struct controller_request *request)
+{
+  return CONTAINER_OF(request, struct controller_create, base);
+}
+
+static struct controller_drop *drop_of(struct controller_request *request)
+{
+  return CONTAINER_OF(request, struct controller_drop, base);
+}
+
+static void deliver(struct mail *mail)
+{
+  struct controller_request *request = CONTAINER_OF(mail, struct controller_request, mail);
+  if (request->is_drop) {
+    drop_of(request)->done(drop_of(request));
+  } else {
+    create_of(request)->done(create_of(request));
+  }
+}
+
+/// Gives an error to every topic that would have been changed; `is_all`: to every topic.
+static void fail_topics(struct controller_request *request, int16_t code, const char *message, bool is_all)
+{
+  if (request->is_drop) {
+    struct controller_drop *drop = drop_of(request);
+    for (int32_t i = 0; i < drop->topic_count; i++) {
+      struct controller_old_topic *topic = &drop->topics[i];
+      if (is_all || (topic->error_code == WIRE_NONE && !topic->is_repeat)) {
+        topic->is_repeat = false;
+        topic->error_code = code;
+        topic->error_message = message;
+      }
+    }
+    return;
+  }
+  struct controller_create *create = create_of(request);
+  for (int32_t i = 0; i < create->topic_count; i++) {
+    struct controller_new_topic *topic = &create->topics[i];
+    if (is_all || (topic->error_code == WIRE_NONE && !topic->is_repeat)) {
+      topic->is_repeat = false;
+      topic->error_code = code;
+      topic->error_message = message;
+      topic->id = (struct uuid){{0}};
+      topic->partition_count = -1;
+      topic->made_replication_factor = -1;
+      topic->shown_count = 0;
+    }
+  }
+}
+
+/// Answers the current request and turns to the next.
+static void finish(struct controller *controller)
+{
+  struct controller_request *request = controller->current;
+  struct event_loop *reply = request->is_drop ? drop_of(request)->reply : create_of(request)->reply;
+  controller->current = NULL;
+  drop_topics(controller);
+  metastore_request_clear(&controller->request);
+  arena_reset(&controller->arena);
+  request->mail.run = deliver;
+  if (reply) {
+    event_loop_post(reply, &request->mail);
+  } else {
+    deliver(&request->mail);
+  }
+  run_queue(controller);
+}
+
+/// The metastore refused a write: answers with what that means to a client.
+static void fail_write(struct controller *controller)
+{
+  const struct metastore_request *request = &controller->request;
+  struct arena *arena =
+      controller->current->is_drop ? drop_of(controller->current)->arena : create_of(controller->current)->arena;
+  const struct metastore_op *op = &request->ops[request->failed_op];
+  if (op->kind == METASTORE_CHECK && (request->result == ERR_BAD_VERSION || request->result == ERR_NOT_FOUND)) {
+    slog_warn("another broker has become controller");
+    controller->state = CONTROLLER_FAILED;
+    fail_topics(controller->current, WIRE_NOT_CONTROLLER, not_controller, false);
+  } else {
+    bool is_storage = request->result == ERR_IO || request->result == ERR_NO_SPACE || request->result == ERR_READ_ONLY;
+    const char *why =
+        request->message ? request->message : arena_printf(arena, "%s: %s", op->path, error_text(request->result));
+    slog_error("cannot write the metadata: %s", why);
+    fail_topics(controller->current, is_storage ? WIRE_KAFKA_STORAGE_ERROR : WIRE_UNKNOWN_SERVER_ERROR,
+                arena_printf(arena, "The metadata cannot be written: %s", why), false);
+  }
+  finish(controller);
+}
+
+// ---- steps that creating and deleting share ----
+
+void controller_apply(struct controller *controller, enum controller_change_kind kind,
+                      const struct metadata_topic *const *topics, int32_t count, bool is_load,
+                      void (*done)(struct controller *controller))
+{
+  controller->change = (struct controller_change){
+      .kind = kind, .topics = topics, .topic_count = count, .is_load = is_load, .controller = controller};
+  controller->change_done = done;
+  controller->settings.hooks.apply(controller->settings.hooks.arg, &controller->change);
+}
+
+void controller_change_done(struct controller_change *change)
+{
+  struct controller *controller = change->controller;
+  void (*done)(struct controller *) = controller->change_done;
+  CHECK(done != NULL);
+  controller->change_done = NULL;
+  done(controller);
+}
+
+void controller_publish(struct controller *controller, struct metadata_image *image)
+{
+  const struct controller_hooks *hooks = &controller->settings.hooks;
+  metadata_cache_publish(controller->settings.cache, image);
+  if (hooks->published) {
+    hooks->published(hooks->arg, image);
+  }
+}
+
+static const struct metadata_topic *const *changed_topics(const struct controller *controller)
+{
+  return (const struct metadata_topic *const *)controller->topics;
+}
+
+/// Keeps the topics of a plan, which has some in `slots` slots.
+static void keep_topics(struct controller *controller, const struct metadata_topic **plan, int32_t slots, int32_t count)
+{
+  controller->topics = mem_array((size_t)count, sizeof *controller->topics);
+  for (int32_t i = 0; i < slots; i++) {
+    if (plan[i]) {
+      controller->topics[controller->topic_count++] = (struct metadata_topic *)plan[i];
+    }
+  }
+  CHECK(controller->topic_count == count);
+}
+
+static struct topic_plan_context plan_context(const struct controller *controller)
+{
+  return (struct topic_plan_context){
+      .image = metadata_cache_get(controller->settings.cache),
+      .config = controller->settings.config,
+      .make_id = uuid_random,
+  };
+}
+
+// ---- creating ----
+
+static void create_opened(struct controller *controller)
+{
+  struct metadata_draft *draft = metadata_draft_new(metadata_cache_get(controller->settings.cache));
+  for (int32_t i = 0; i < controller->topic_count; i++) {
+    metadata_topic_ref(controller->topics[i]);
+    metadata_draft_put_topic(draft, controller->topics[i]);
+  }
+  controller_publish(controller, metadata_draft_finish(draft));
+  finish(controller);
+}
+
+static void create_written(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  if (request->result != 0) {
+    fail_write(controller);
+    return;
+  }
+  for (int32_t i = 0; i < controller->topic_count; i++) {
+    slog_info("created topic %s with %d partitions", controller->topics[i]->name,
+              controller->topics[i]->partition_count);
+  }
+  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, changed_topics(controller), controller->topic_count, false,
+                   create_opened);
+}
+
+static void create_begin(struct controller *controller, struct controller_create *create)
+{
+  struct topic_plan_context context = plan_context(controller);
+  struct metadata_topic **made = arena_alloc(create->arena, (size_t)create->topic_count * sizeof *made);
+  int32_t count = topic_plan_create(&context, create, made);
+  if (count == 0) {
+    finish(controller);
+    return;
+  }
+  keep_topics(controller, (const struct metadata_topic **)made, create->topic_count, count);
+  struct writes writes = {.arena = &controller->arena};
+  writes_fence(&writes, controller->fence_version);
+  for (int32_t i = 0; i < count; i++) {
+    writes_create_topic(&writes, controller->topics[i], controller->epoch);
+  }
+  writes_submit(&writes, controller, create_written);
+}
+
+// ---- deleting ----
+
+static void delete_removed(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  if (request->result != 0) {
+    // The topics are gone for clients; their request nodes have the next start try again.
+    slog_error("cannot remove the nodes of deleted topics: %s",
+               request->message ? request->message : error_text(request->result));
+  }
+  finish(controller);
+}
+
+static void delete_applied(struct controller *controller)
+{
+  struct writes writes = {.arena = &controller->arena};
+  writes_fence(&writes, controller->fence_version);
+  for (int32_t i = 0; i < controller->topic_count; i++) {
+    writes_delete_topic(&writes, controller->topics[i]);
+    slog_info("deleted topic %s", controller->topics[i]->name);
+  }
+  writes_submit(&writes, controller, delete_removed);
+}
+
+static void delete_asked(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  if (request->result != 0) {
+    fail_write(controller);
+    return;
+  }
+  struct metadata_draft *draft = metadata_draft_new(metadata_cache_get(controller->settings.cache));
+  for (int32_t i = 0; i < controller->topic_count; i++) {
+    metadata_draft_remove_topic(draft, controller->topics[i]->name);
+  }
+  controller_publish(controller, metadata_draft_finish(draft));
+  controller_apply(controller, CONTROLLER_DELETE_REPLICAS, changed_topics(controller), controller->topic_count, false,
+                   delete_applied);
+}
+
+static void delete_begin(struct controller *controller, struct controller_drop *drop)
+{
+  struct topic_plan_context context = plan_context(controller);
+  const struct metadata_topic **doomed = arena_alloc(drop->arena, (size_t)drop->topic_count * sizeof *doomed);
+  int32_t count = topic_plan_delete(&context, drop, doomed);
+  if (count == 0) {
+    finish(controller);
+    return;
+  }
+  keep_topics(controller, doomed, drop->topic_count, count);
+  struct writes writes = {.arena = &controller->arena};
+  writes_fence(&writes, controller->fence_version);
+  for (int32_t i = 0; i < count; i++) {
+    metadata_topic_ref(controller->topics[i]);
+    writes_create(&writes, topic_nodes_path_delete(&controller->arena, controller->topics[i]->name), NULL);
+  }
+  writes_submit(&writes, controller, delete_asked);
+}
+
+// ---- the queue ----
+
+static void run_queue(struct controller *controller)
+{
+  // finish() may be called from within: the loop here goes on, instead of a stack that grows with the queue.
+  if (controller->is_running || controller->state == CONTROLLER_IDLE) {
+    return;
+  }
+  controller->is_running = true;
+  while (!controller->current && !list_is_empty(&controller->queue)) {
+    struct controller_request *request = CONTAINER_OF(controller->queue.next, struct controller_request, node);
+    list_remove(&request->node);
+    controller->current = request;
+    if (controller->state == CONTROLLER_FAILED) {
+      fail_topics(request, WIRE_NOT_CONTROLLER, not_controller, true);
+      finish(controller);
+    } else if (request->is_drop) {
+      delete_begin(controller, drop_of(request));
+    } else {
+      create_begin(controller, create_of(request));
+    }
+  }
+  controller->is_running = false;
+}
+
+void controller_resume(struct controller *controller, enum controller_state state)
+{
+  controller->state = state;
+  run_queue(controller);
+}
+
+static void arrive(struct mail *mail)
+{
+  struct controller_request *request = CONTAINER_OF(mail, struct controller_request, mail);
+  list_append(&request->controller->queue, &request->node);
+  run_queue(request->controller);
+}
+
+static void post(struct controller *controller, struct controller_request *request, bool is_drop)
+{
+  request->controller = controller;
+  request->is_drop = is_drop;
+  request->mail.run = arrive;
+  event_loop_post(controller->settings.loop, &request->mail);
+}
+
+void controller_create_topics(struct controller *controller, struct controller_create *create)
+{
+  post(controller, &create->base, false);
+}
+
+void controller_delete_topics(struct controller *controller, struct controller_drop *drop)
+{
+  post(controller, &drop->base, true);
+}

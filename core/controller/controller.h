@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The controller: creates and deletes topics, places replicas, keeps the metastore and publishes the metadata image.
+// It lives on the control thread; requests are posted to it from any loop and answered by mail to the loop that asked.
+//
+//   api (worker) --mail--> decide (pure) --> metastore multi --> hooks.apply: logs opened --> image published --mail-->
+//   api
+//                                                       (deletion: image published first, then hooks.apply)
+//
+// One change is worked on at a time; others wait in the order in which they came. Errors are Kafka's wire codes with
+// Kafka's messages, because callers pass them on as they are.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/uuid.h"
+#include "event/mail.h"
+#include "metadata/broker_config.h"
+#include "metadata/image.h"
+
+struct arena;
+struct event_loop;
+struct controller;
+struct controller_change;
+struct metastore;
+
+// ---- what the controller needs ----
+
+enum controller_change_kind {
+  CONTROLLER_OPEN_REPLICAS,   ///< make this broker's replicas ready; comes before the image that has them
+  CONTROLLER_DELETE_REPLICAS, ///< take them away, with their files; comes after the image without them
+};
+
+/// What core/replica has to do for a change. Valid until controller_change_done().
+struct controller_change {
+  enum controller_change_kind kind; ///< what to do
+  const struct metadata_topic *const
+      *topics;                   ///< topics concerned; those of whose partitions `replicas` name this broker
+  int32_t topic_count;           ///< how many
+  bool is_load;                  ///< at start: open what was there before; delete folders of what was never opened
+  struct controller *controller; ///< the controller's
+};
+
+/// Set by core/broker. All are called on the control loop.
+struct controller_hooks {
+  void *arg; ///< first argument of the others
+  /// Does what a change says, on the pool, then calls controller_change_done() on the control loop, once; it may do so
+  /// before it returns. A replica that cannot be opened is the replica layer's to report: its partition stays offline.
+  void (*apply)(void *arg, struct controller_change *change);
+  /// Told after each image was published; may be NULL.
+  void (*published)(void *arg, const struct metadata_image *image);
+};
+
+/// The end of what hooks.apply began. Only on the control loop.
+void controller_change_done(struct controller_change *change);
+
+/// Everything is borrowed for the controller's life.
+struct controller_settings {
+  int32_t broker_id;                         ///< this broker
+  const char *rack;                          ///< NULL: none
+  const struct metadata_endpoint *endpoints; ///< what this broker advertises
+  int32_t endpoint_count;                    ///< >= 1
+  const char *cluster_id;                    ///< the id of the data directories, or NULL: the metastore's, or a new one
+  bool is_clean_start;     ///< the last stop was clean: leader epochs stay as they were; otherwise each rises by one
+  struct metastore *store; ///< opened on `loop`
+  struct metadata_cache *cache;       ///< where images go
+  const struct broker_config *config; ///< resolved
+  struct event_loop *loop;            ///< control
+  struct controller_hooks hooks;      ///< copied
+};
+
+/// Makes a controller; nothing happens yet. Owned: controller_delete().
+struct controller *controller_new(const struct controller_settings *settings);
+
+/// Frees it, after its loop has ended or before it was started. NULL is fine.
+void controller_delete(struct controller *controller);
+
+/// Registers this broker, becomes controller, reads all topics, has their replicas opened (is_load) and publishes the
+/// first image. Call on the control loop, or before it runs.
+///
+/// @param ready  called on the control loop with 0, or ERR_EXISTS (another broker has this id), ERR_CONFIG (cluster id
+///               differs), ERR_CORRUPT (a node cannot be read), ERR_IO ...; error_last() has the sentence. On failure
+///               the controller stays idle and answers every request with NOT_CONTROLLER
+void controller_load(struct controller *controller, void (*ready)(void *arg, int result), void *arg);
+
+/// The cluster's id, once loaded.
+const char *controller_cluster_id(const struct controller *controller);
+
+// ---- requests ----
+
+/// Start of a request while it is in the controller's hands; all the controller's.
+struct controller_request {
+  struct mail mail;              ///< carries it there and back
+  struct list node;              ///< place in the queue
+  struct controller *controller; ///< whose it is
+  bool is_drop;                  ///< a struct controller_drop, otherwise a struct controller_create
+};
+
+// ---- creating topics ----
+
+/// One partition of a manual assignment.
+struct controller_assignment {
+  int32_t partition;      ///< number, as the client gave it
+  int32_t broker_count;   ///< length of `brokers`
+  const int32_t *brokers; ///< replicas, the preferred leader first
+};
+
+/// One topic to create, and what came of it. Borrowed until done; results are in the request's arena.
+struct controller_new_topic {
+  const char *name;           ///< NUL-terminated
+  size_t name_length;         ///< bytes before that NUL as the client counted them; more than strlen: a NUL inside
+  int32_t partitions;         ///< -1: num.partitions
+  int16_t replication_factor; ///< -1: default.replication.factor
+  int32_t assignment_count;   ///< 0: the controller places
+  struct controller_assignment *assignments; ///< may be reordered
+  int32_t config_count;                      ///< entries of `configs`
+  const struct config_entry *configs;        ///< a NULL value is refused, as Kafka does
+
+  bool is_repeat;                  ///< out: a later entry of a name given twice: no entry in the answer
+  int16_t error_code;              ///< out: Kafka's, 0: created (or would have been)
+  const char *error_message;       ///< out: NULL with 0
+  struct uuid id;                  ///< out: the new topic's id; zero on failure
+  int32_t partition_count;         ///< out: -1 on failure
+  int16_t made_replication_factor; ///< out: -1 on failure
+  int32_t shown_count;             ///< out: entries of `shown`
+  struct config_shown *shown;      ///< out: all configs of the new topic
+};
+
+/// A request to create topics. Embed it in the worker's request.
+struct controller_create {
+  struct controller_request base;      ///< first; the controller's
+  struct arena *arena;                 ///< of the request; the controller's until done
+  struct controller_new_topic *topics; ///< what to create
+  int32_t topic_count;                 ///< how many
+  bool is_validate_only;               ///< check, write nothing
+  bool is_auto;                        ///< auto-creation: a topic that is there is success, with its id and counts
+  struct event_loop *reply;            ///< loop that `done` runs on
+  void (*done)(struct controller_create *create); ///< called once
+  void *arg;                                      ///< the caller's
+};
+
+/// Creates topics. Any thread; never blocks. All results are in `create` when `done` runs; those that succeeded are in
+/// the current image by then, their replicas open.
+void controller_create_topics(struct controller *controller, struct controller_create *create);
+
+// ---- deleting topics ----
+
+/// One topic to delete, by name or by id, and what came of it.
+struct controller_old_topic {
+  const char *name;          ///< in: NULL: by id; out: the name, NULL where the answer has none
+  size_t name_length;        ///< as above
+  struct uuid id;            ///< in: zero: by name; out: the id, where known
+  bool is_repeat;            ///< out: a later entry of a name or id given twice: no entry in the answer
+  int16_t error_code;        ///< out: Kafka's
+  const char *error_message; ///< out: NULL with 0
+};
+
+/// A request to delete topics. Embed it in the worker's request.
+struct controller_drop {
+  struct controller_request base;             ///< first; the controller's
+  struct arena *arena;                        ///< of the request; the controller's until done
+  struct controller_old_topic *topics;        ///< what to delete
+  int32_t topic_count;                        ///< how many
+  struct event_loop *reply;                   ///< loop that `done` runs on
+  void (*done)(struct controller_drop *drop); ///< called once
+  void *arg;                                  ///< the caller's
+};
+
+/// Deletes topics. Any thread; never blocks. When `done` runs, the image has no such topics and the names may be used
+/// again; their files may still be on their way out.
+void controller_delete_topics(struct controller *controller, struct controller_drop *drop);

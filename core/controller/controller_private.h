@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The controller's insides: controller.c (queue and changes), writes.c (steps of metastore writes), load.c (start).
+#pragma once
+
+#include "base/arena.h"
+#include "controller/controller.h"
+#include "metadata/metastore.h"
+
+struct loader;
+
+enum controller_state {
+  CONTROLLER_IDLE,   ///< not loaded yet: requests wait
+  CONTROLLER_READY,  ///< at work
+  CONTROLLER_FAILED, ///< could not load, or another broker took over: requests get NOT_CONTROLLER
+};
+
+/// Owner: the control thread.
+struct controller {
+  struct controller_settings settings;       ///< as given
+  enum controller_state state;               ///< what is done with requests
+  char cluster_id[METADATA_CLUSTER_ID_SIZE]; ///< known once loaded
+  int32_t epoch;                             ///< this controller's epoch
+  int32_t fence_version;                     ///< version of /controller_epoch: every write checks it
+  struct list queue;                         ///< requests that wait
+  struct controller_request *current;        ///< the one being worked on, or NULL
+  bool is_running;                           ///< the queue is being run further up the stack
+  struct arena arena;                        ///< of the current change: paths, JSON, steps
+  struct metastore_request request;          ///< its request to the metastore
+  struct controller_change change;           ///< its work for hooks.apply
+  void (*change_done)(struct controller *);  ///< continues after hooks.apply
+  struct metadata_topic **topics;            ///< topics being created or deleted, one reference each, owned
+  int32_t topic_count;                       ///< how many
+  struct loader *loader;                     ///< the load under way, or NULL
+};
+
+/// Has the replicas of topics opened or taken away, then calls `done`.
+void controller_apply(struct controller *controller, enum controller_change_kind kind,
+                      const struct metadata_topic *const *topics, int32_t count, bool is_load,
+                      void (*done)(struct controller *controller));
+
+/// Publishes an image (taken) and tells who wants to know.
+void controller_publish(struct controller *controller, struct metadata_image *image);
+
+/// Takes up requests that waited for the load.
+void controller_resume(struct controller *controller, enum controller_state state);
+
+/// Steps of a metastore request while they are put together, in an arena.
+struct writes {
+  struct arena *arena;      ///< where steps, paths and texts are
+  struct metastore_op *ops; ///< the steps
+  size_t count;             ///< how many
+  size_t room;              ///< slots
+};
+
+void writes_add(struct writes *writes, struct metastore_op op);
+/// Fails the whole write when another controller was elected.
+void writes_fence(struct writes *writes, int32_t fence_version);
+/// `text` NULL: a node without data.
+void writes_create(struct writes *writes, const char *path, const char *text);
+void writes_set(struct writes *writes, const char *path, const char *text);
+void writes_delete(struct writes *writes, const char *path);
+void writes_read(struct writes *writes, enum metastore_op_kind kind, const char *path);
+
+/// All nodes of a new topic.
+void writes_create_topic(struct writes *writes, const struct metadata_topic *topic, int32_t controller_epoch);
+/// All nodes of a topic, and the node that asks for its deletion.
+void writes_delete_topic(struct writes *writes, const struct metadata_topic *topic);
+
+/// Sends the steps; the request is the controller's own, cleared first.
+void writes_submit(struct writes *writes, struct controller *controller, metastore_done_fn done);

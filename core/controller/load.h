@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The load under way: load.c has its steps, load_topics.c what is read and mended. Control thread.
+#pragma once
+
+#include "controller/controller_private.h"
+#include "controller/topic_nodes.h"
+
+/// A partition as it was found.
+struct partition_load {
+  struct state_node state; ///< its state; after mending the one in force
+  int32_t version;         ///< of the state node
+  bool has_node;           ///< .../partitions/P exists
+  bool has_state;          ///< .../partitions/P/state exists
+};
+
+/// A topic as it was found.
+struct topic_load {
+  const char *name;                  ///< in the arena
+  bool is_doomed;                    ///< /admin/delete_topics has it
+  bool is_there;                     ///< /brokers/topics has it
+  bool has_config;                   ///< /config/topics has it
+  bool has_partitions;               ///< .../partitions exists
+  int32_t version;                   ///< of the topic node
+  struct topic_node node;            ///< id and assignment
+  struct config_entry *overrides;    ///< in the arena
+  int32_t override_count;            ///< how many
+  struct partition_load *partitions; ///< by number, in the arena
+  struct metadata_topic *made;       ///< one reference, or NULL
+};
+
+/// Owner: the control thread.
+struct loader {
+  struct controller *controller;        ///< whose load it is
+  void (*ready)(void *arg, int result); ///< told the end
+  void *arg;                            ///< for `ready`
+  struct arena arena;                   ///< of all steps
+  struct arena *arenas;                 ///< answers of the metastore, kept until the end
+  size_t arena_count;                   ///< how many
+  struct metadata_broker **brokers;     ///< one reference each, in the arena
+  int32_t broker_count;                 ///< how many
+  int32_t *live;                        ///< ids of the registered brokers, sorted
+  int32_t live_count;                   ///< how many
+  struct topic_load *topics;            ///< sorted by name, in the arena
+  int32_t topic_count;                  ///< how many
+  const struct metadata_topic **kept;   ///< topics that stay
+  int32_t kept_count;                   ///< how many
+  const struct metadata_topic **doomed; ///< topics whose deletion is to be finished
+  int32_t doomed_there;                 ///< how many of those
+  int32_t doomed_count;                 ///< topics with a request node, there or not
+};
+
+/// Frees a load with all that it holds.
+void loader_free(struct loader *loader);
+
+/// The error of a node that cannot be read: its path before the latest error's sentence. @return ERR_CORRUPT
+int loader_corrupt(const char *path);
+
+/// Takes the children of /brokers/ids, /brokers/topics and /admin/delete_topics.
+void loader_take_names(struct loader *loader, const struct metastore_op *ops);
+
+/// Asks for all registrations, topics and configs; takes the answers. @return 0, ERR_CORRUPT
+void loader_ask_nodes(struct loader *loader, struct writes *reads);
+int loader_take_nodes(struct loader *loader, const struct metastore_op *ops);
+
+/// Asks for all partitions' nodes; takes the answers, elects, and adds what has to be written. @return 0, ERR_CORRUPT
+void loader_ask_states(struct loader *loader, struct writes *reads);
+int loader_take_states(struct loader *loader, const struct metastore_op *ops, struct writes *writes);
+
+/// Makes the topics of the image, and those to delete.
+void loader_make_topics(struct loader *loader);
+
+/// Adds the removal of all nodes of the topics to delete.
+void loader_remove_doomed(struct loader *loader, struct writes *writes);

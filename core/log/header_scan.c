@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log/header_scan.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "os/file.h"
+
+void header_scan_begin(struct header_scan *scan, int fd, int64_t pos, int64_t end, bool may_wait)
+{
+  scan->fd = fd;
+  scan->may_wait = may_wait;
+  scan->pos = pos;
+  scan->end = end;
+  scan->buffer_pos = pos;
+  scan->buffer_size = 0;
+}
+
+/// Makes `size` bytes at the scan's position readable in the buffer, or as many as there are before the end.
+static int header_scan_fill(struct header_scan *scan, size_t size, const uint8_t **bytes, size_t *available)
+{
+  int64_t from = scan->pos - scan->buffer_pos;
+  if (from < 0 || from + (int64_t)size > (int64_t)scan->buffer_size) {
+    size_t wanted = HEADER_SCAN_BYTES;
+    if (scan->end - scan->pos < (int64_t)wanted) {
+      wanted = (size_t)(scan->end - scan->pos);
+    }
+    if (!scan->may_wait && !file_is_cached(scan->fd, scan->pos, wanted)) {
+      return ERR_AGAIN;
+    }
+    scan->buffer_size = 0;
+    TRY(file_read_some_at(scan->fd, scan->buffer, wanted, scan->pos, &scan->buffer_size));
+    scan->buffer_pos = scan->pos;
+    from = 0;
+  }
+  *bytes = scan->buffer + from;
+  *available = scan->buffer_size - (size_t)from;
+  return 0;
+}
+
+int header_scan_next(struct header_scan *scan, struct batch_header *header, int64_t *pos)
+{
+  if (scan->pos >= scan->end) {
+    return 0;
+  }
+  const uint8_t *bytes = NULL;
+  size_t available = 0;
+  TRY(header_scan_fill(scan, BATCH_HEADER_SIZE, &bytes, &available));
+  struct batch_header found;
+  TRY(batch_header_peek(bytes, available, &found));
+  if (found.base_offset < 0 || found.last_offset_delta < 0 ||
+      found.base_offset > INT64_MAX - found.last_offset_delta - 1) {
+    return error_set(ERR_CORRUPT_BATCH, "batch with base offset %" PRId64 " and last delta %" PRId32, found.base_offset,
+                     found.last_offset_delta);
+  }
+  if ((int64_t)found.size > scan->end - scan->pos) {
+    return error_set(ERR_TRUNCATED, "batch of %zu bytes where %" PRId64 " are left", found.size, scan->end - scan->pos);
+  }
+  *header = found;
+  *pos = scan->pos;
+  scan->pos += (int64_t)found.size;
+  return 1;
+}
+
+int header_scan_find(struct header_scan *scan, int64_t offset, struct batch_header *header, int64_t *pos)
+{
+  int result = 0;
+  do {
+    result = header_scan_next(scan, header, pos);
+  } while (result > 0 && header->base_offset + header->last_offset_delta < offset);
+  return result;
+}
+
+int64_t header_timestamp(const struct batch_header *header)
+{
+  int64_t timestamp = header->max_timestamp >= 0 ? header->max_timestamp : header->base_timestamp;
+  return timestamp >= 0 ? timestamp : -1;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All logs of a broker: opens and locks the data directories, recovers the logs in them in parallel at start, makes new
+// ones in the least loaded directory, deletes them, and does the work that no request pays for: retention, flushes and
+// checkpoints. Life of a manager, in this order:
+//
+//   log_manager_new      start-up  directories made, locked, read; nothing in them is changed yet
+//   log_manager_found    start-up  what lies there, for adoption
+//   log_manager_claim    start-up  meta.properties checked and written
+//   log_manager_start    start-up  wanted logs opened (recovered) in parallel, the others renamed -stray
+//   log_manager_run      control   timers start
+//   log_manager_open_log, _delete_log, _fail_dir   pool, while running
+//   log_manager_pause    control   timers stop; then the caller drains the pool
+//   log_manager_stop     start-up  flush, close, checkpoints, clean-shutdown marker, locks released, memory freed
+//
+// "Start-up" is the main thread before other threads use the manager and after they have stopped.
+//
+// Lock: one mutex guards the table of logs and what the directories count; a condition variable goes with it. It is
+// never held over I/O or a hook; while it is held only the pool's own lock is taken.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/uuid.h"
+
+struct event_loop;
+struct log;
+struct log_config;
+struct log_manager;
+struct pool;
+
+enum {
+  LOG_MANAGER_CLUSTER_ID_SIZE = 256, ///< longest cluster id of a meta.properties, with its NUL
+};
+
+/// What a manager needs to know; strings are borrowed until log_manager_new() returns.
+struct log_manager_config {
+  const char *const *dirs;              ///< data directories, in the order of the configuration
+  size_t dir_count;                     ///< at least 1
+  int32_t node_id;                      ///< this broker's id; -1: take the one that meta.properties names
+  const char *metadata;                 ///< absolute path of the metastore; NULL: do not compare
+  int recovery_threads;                 ///< num.recovery.threads.per.data.dir, at least 1
+  int64_t retention_check_ms;           ///< log.retention.check.interval.ms
+  int64_t flush_checkpoint_ms;          ///< log.flush.offset.checkpoint.interval.ms
+  int64_t start_offset_checkpoint_ms;   ///< log.flush.start.offset.checkpoint.interval.ms
+  int64_t high_watermark_checkpoint_ms; ///< replica.high.watermark.checkpoint.interval.ms
+  int64_t file_delete_delay_ms;         ///< how long files of deleted logs and segments stay for their readers
+  struct event_loop *loop;              ///< control loop, borrowed until log_manager_stop(); NULL: no periodic work
+  struct pool *pool;                    ///< borrowed until log_manager_pause() and a drain; NULL with no loop
+};
+
+typedef void (*log_work_fn)(void *work_arg, struct log *log, int64_t high_watermark);
+
+/// What the manager asks of the layer above. Set before log_manager_run(). Any may be NULL: that work is not done.
+/// `owner` is the log's, as log_wanted gave it; no hook is called with it after log_manager_delete_log() has returned.
+/// A hook does not call log_manager_delete_log(), and waits for nothing.
+struct log_manager_hooks {
+  /// Calls `work` exactly once, on any thread and now or later, while holding the appender of the log's partition, and
+  /// publishes the log's offsets afterwards; with log NULL when the partition is gone by then. Called on pool threads.
+  void (*with_appender)(void *arg, void *owner, struct log *log, log_work_fn work, void *work_arg);
+  /// The partition's high watermark, for retention and its checkpoint; -1 when unknown: no retention then, and the old
+  /// value is kept. Called on pool threads and in log_manager_stop().
+  int64_t (*high_watermark)(void *arg, void *owner, struct log *log);
+  /// The log's directory has failed: answer ERR_STORAGE_OFFLINE from now on. Any thread, also while some appender is
+  /// held; once for each log of the directory.
+  void (*log_failed)(void *arg, void *owner, struct log *log, int cause);
+  void *arg; ///< for all of them
+};
+
+/// What the directories' meta.properties say, all of which agree.
+struct log_identity {
+  int32_t node_id;                              ///< -1: no directory names one
+  char cluster_id[LOG_MANAGER_CLUSTER_ID_SIZE]; ///< empty: none
+  const char *metadata;                         ///< path of the metastore that luka.metadata names, or NULL; borrowed
+  bool is_foreign;                              ///< a directory has partitions but was never Luka's: adopt or refuse
+};
+
+/// A partition's folder found in a data directory; strings are borrowed until log_manager_start().
+struct log_found {
+  const char *topic;    ///< topic name
+  int32_t partition;    ///< partition number
+  struct uuid topic_id; ///< from partition.metadata; zero: it has none
+  const char *dir;      ///< data directory
+};
+
+/// A log that is to be open after start.
+struct log_wanted {
+  const char *topic;               ///< borrowed during the call
+  int32_t partition;               ///< partition number
+  struct uuid topic_id;            ///< compared with partition.metadata, or written to it; zero: not compared
+  const struct log_config *config; ///< as for log_open()
+  bool is_new;                     ///< just created: an absent folder is right, even while a directory is offline
+  void *owner;                     ///< for the hooks; borrowed as long as the log
+  struct log *log;                 ///< out: the log, borrowed until log_manager_delete_log() or _stop(); NULL: `error`
+  int64_t high_watermark;          ///< out: checkpointed high watermark within the log's offsets, or its start offset
+  int error;                       ///< out: 0, or as log_manager_open_log() returns
+};
+
+/// Sizes of a log, for DescribeLogDirs.
+struct log_usage {
+  const char *topic; ///< borrowed during the call
+  int32_t partition; ///< partition number
+  int64_t bytes;     ///< sum of its segments
+};
+
+/// A data directory, for DescribeLogDirs.
+struct log_dir_usage {
+  const char *path;     ///< as configured, absolute; borrowed as long as the manager
+  struct uuid id;       ///< directory.id
+  bool is_offline;      ///< failed
+  int64_t total_bytes;  ///< of its file system, -1: unknown
+  int64_t usable_bytes; ///< free for us, -1: unknown
+  size_t log_count;     ///< open logs
+};
+
+/// Makes missing directories, locks all and reads what lies in them. A directory that answers EIO or EROFS is offline
+/// from the start, as long as another one works. Waits for the disk: start-up.
+///
+/// @param[out] mgr  owned: log_manager_stop() or log_manager_abandon()
+/// @return 0, ERR_BUSY (in use by another broker), ERR_CONFIG (named twice, of another broker, cluster or metastore),
+///         ERR_EXISTS (a partition in two directories), ERR_MALFORMED (meta.properties or a checkpoint), ERR_IO ...;
+///         error_last() has the line to print
+int log_manager_new(const struct log_manager_config *config, struct log_manager **mgr);
+
+/// What the directories say about themselves. Start-up, before log_manager_claim().
+void log_manager_identity(const struct log_manager *mgr, struct log_identity *identity);
+
+/// The partitions found, borrowed until log_manager_start(). Start-up.
+const struct log_found *log_manager_found(const struct log_manager *mgr, size_t *count);
+
+/// Makes the directories this broker's: compares what meta.properties says, then writes node.id, cluster.id,
+/// directory.id and luka.metadata where they are missing. Start-up.
+///
+/// @return 0, ERR_CONFIG (names both values and the file), ERR_IO ...
+int log_manager_claim(struct log_manager *mgr, int32_t node_id, const char *cluster_id, const char *metadata);
+
+void log_manager_set_hooks(struct log_manager *mgr, const struct log_manager_hooks *hooks);
+
+/// Removes the clean-shutdown markers, opens the wanted logs on several threads a directory and creates the missing
+/// ones. What was found and is not wanted (or has another topic id) is renamed -stray and reported. Results are in
+/// `wanted`; a log that does not open leaves the others alone. Start-up, inside the epoch.
+///
+/// @param is_adopting  the directories hold Kafka's data: -delete folders of it are left alone
+/// @return 0, or an error that leaves no directory to work with
+int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t count, bool is_adopting);
+
+/// Starts the periodic work, and the removal of leftovers. On the control loop's thread.
+void log_manager_run(struct log_manager *mgr);
+
+/// Opens a log: the existing folder in whichever directory, or a new one in the directory with the fewest logs. Waits
+/// for the disk: pool, or start-up; inside the epoch. An unfinished deletion of the same name is waited for.
+///
+/// @param wanted  in and out, as at start; `error` is what is returned
+/// @return 0, ERR_EXISTS (open already), ERR_STORAGE_OFFLINE (no directory works, or the log's own one failed),
+///         ERR_NO_SPACE, ERR_CORRUPT, ERR_IO ...
+int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted);
+
+/// Deletes a log: renames its folder to -delete, closes it, removes the files after file_delete_delay_ms. The caller
+/// has taken it out of every structure that gives it to new readers or appenders, and nobody holds or gets its
+/// appender; readers inside an epoch may go on. Waits for the disk: pool, inside the epoch.
+///
+/// @param log  taken
+/// @return 0, or ERR_* of the rename: the log is closed all the same, and found as a stray at the next start
+int log_manager_delete_log(struct log_manager *mgr, struct log *log);
+
+/// Takes the log's directory offline for good: one line on standard error, then the log_failed hook for each log in it.
+/// Does nothing when it is offline already, and when `cause` is no failure of a disk (a full one is none). Any thread
+/// inside the epoch; does no I/O.
+///
+/// @param cause  ERR_*, with its error_last() still in place
+void log_manager_fail_dir(struct log_manager *mgr, struct log *log, int cause);
+
+/// Writes the recovery points of the log's directory, as log_truncate_to() wants it before the next append. Waits for
+/// the disk: pool, inside the epoch.
+int log_manager_write_recovery_point(struct log_manager *mgr, struct log *log);
+
+/// True when the log's directory has failed. Any thread inside the epoch.
+bool log_manager_is_offline(const struct log_manager *mgr, const struct log *log);
+
+/// Calls `each_dir` for every data directory, and after each `each_log` for every log in it. Waits for the disk (free
+/// space): pool.
+void log_manager_usage(struct log_manager *mgr, void (*each_dir)(void *arg, const struct log_dir_usage *dir),
+                       void (*each_log)(void *arg, const struct log_usage *log), void *arg);
+
+/// True while free space of the log's file system is above `reserve_bytes`; asks the disk at most every second.
+bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes);
+
+/// Stops the timers; nothing more is submitted to the pool. On the control loop's thread.
+void log_manager_pause(struct log_manager *mgr);
+
+/// Flushes and closes every log, writes the checkpoints and the clean-shutdown markers, releases the locks and frees
+/// the manager. After log_manager_pause() and the end of the pool, with nobody reading or appending; the owners of the
+/// logs still answer the high_watermark hook. Start-up thread, inside the epoch.
+///
+/// @param mgr  taken
+/// @return 0, or the first error: that directory has no marker and is recovered at the next start
+int log_manager_stop(struct log_manager *mgr);
+
+/// Frees a manager that was never started, changing nothing on disk. Start-up thread.
+void log_manager_abandon(struct log_manager *mgr);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inside of the log manager, for its own files:
+//
+//   log_manager.c           life: new, claim, stop
+//   log_manager_start.c     start: strays, parallel recovery
+//   log_manager_open.c      opening and deleting one log, failing a directory
+//   log_manager_work.c      timers, retention and flushes
+//   log_checkpoints.c       the three checkpoints of a directory
+//   log_table.c             the table of logs
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/epoch.h"
+#include "event/pool.h"
+#include "event/timer.h"
+#include "log/deletion.h"
+#include "log/log_dir.h"
+#include "log/log_manager.h"
+
+enum log_entry_state {
+  LOG_ENTRY_OPENING,  ///< a thread opens it
+  LOG_ENTRY_OPEN,     ///< `log` is set
+  LOG_ENTRY_FAILED,   ///< it did not open; its checkpointed offsets are kept
+  LOG_ENTRY_DELETING, ///< a thread deletes it; then it leaves the table
+};
+
+/// A partition that lies, or will lie, in a directory. Guarded by the manager's lock but for what never changes. Once
+/// out of the table and unreferenced it is retired: what the epoch pins may still read its name.
+struct log_entry {
+  struct epoch_retired retired;              ///< for its end
+  struct log_entry *next;                    ///< in its bucket
+  struct log_manager *mgr;                   ///< never changes
+  struct log_dir *dir;                       ///< changes only while OPENING
+  char *topic;                               ///< owned, never changes
+  int32_t partition;                         ///< never changes
+  uint32_t hash;                             ///< of both, never changes
+  size_t position;                           ///< in the table's list
+  enum log_entry_state state;                ///< see above
+  int refs;                                  ///< the table's, and one for each flush that waits for the pool
+  int users;                                 ///< threads that call hooks with `owner` now; deletion waits for them
+  struct log *log;                           ///< OPEN, or DELETING and not closed yet
+  void *owner;                               ///< for the hooks
+  int64_t offsets[LOG_DIR_CHECKPOINT_COUNT]; ///< as last checkpointed, -1: no line
+  int64_t flushed_end;                       ///< log end at the last flush pass: unchanged means quiet
+};
+
+/// The table: a list for walking, buckets for finding.
+struct log_table {
+  struct log_entry **entries; ///< all, in no order
+  size_t count;               ///< entries
+  size_t room;                ///< slots of `entries`
+  struct log_entry **buckets; ///< by hash
+  size_t bucket_count;        ///< a power of two, 0: none yet
+};
+
+/// Work that a timer starts again and again.
+struct log_work {
+  struct timer timer;                   ///< on the control loop
+  struct pool_job job;                  ///< one at a time
+  struct log_manager *mgr;              ///< whose
+  void (*run)(struct log_manager *mgr); ///< on the pool
+  int64_t interval_ms;                  ///< between two starts
+  _Atomic(bool) is_running;             ///< the job is queued or runs: this tick is skipped
+};
+
+enum log_work_kind {
+  LOG_WORK_RETENTION,
+  LOG_WORK_FLUSH,
+  LOG_WORK_START_OFFSETS,
+  LOG_WORK_HIGH_WATERMARKS,
+  LOG_WORK_COUNT,
+};
+
+/// What a directory's writers share; guarded by the manager's lock.
+struct log_dir_writer {
+  bool is_writing[LOG_DIR_CHECKPOINT_COUNT]; ///< a thread replaces that file
+  bool is_stale[LOG_DIR_CHECKPOINT_COUNT]; ///< the file has lines that are not right any more, whatever the offsets say
+};
+
+struct log_manager {
+  pthread_mutex_t lock;                 ///< see log_manager.h
+  pthread_cond_t changed;               ///< an entry's state or users, or a writer
+  struct log_dir *dirs;                 ///< data directories; array fixed
+  struct log_dir_writer *writers;       ///< one per directory
+  size_t dir_count;                     ///< how many
+  struct log_table table;               ///< logs; guarded by `lock`
+  struct log_found *found;              ///< partitions found, by topic and partition; freed by start
+  size_t found_count;                   ///< how many
+  struct log_manager_hooks hooks;       ///< what the layer above does for us
+  int recovery_threads;                 ///< per directory
+  int64_t file_delete_delay_ms;         ///< for folders
+  struct event_loop *loop;              ///< control loop or NULL
+  struct pool *pool;                    ///< or NULL
+  struct log_work work[LOG_WORK_COUNT]; ///< periodic
+  struct deletion_queue deletions;      ///< delayed removals
+  bool is_running;                      ///< guarded by `lock`: jobs may be submitted to the pool
+  bool was_adopting;                    ///< -delete folders are left alone
+};
+
+// --- log_table.c: while holding the lock, or while nobody else knows the manager ---
+
+struct log_entry *log_table_find(const struct log_table *table, const char *topic, int32_t partition);
+struct log_entry *log_table_find_log(const struct log_table *table, const struct log *log);
+
+/// A new entry in state OPENING with the table's reference, counted in `dir`.
+struct log_entry *log_table_add(struct log_manager *mgr, const char *topic, int32_t partition, struct log_dir *dir);
+
+/// Takes an entry out and gives back the table's reference.
+void log_table_remove(struct log_manager *mgr, struct log_entry *entry);
+
+/// Gives back a reference; retires the entry with the last one.
+void log_entry_unref(struct log_entry *entry);
+
+void log_table_destroy(struct log_table *table);
+
+// --- log_checkpoints.c ---
+
+/// Replaces a checkpoint of a directory if a line of it has changed. Waits for the disk, and for another thread that
+/// writes the same file: pool or start-up, inside the epoch. A failure is reported here.
+int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log_dir_checkpoint which);
+
+/// Has stale lines gone from the checkpoints of a directory, so that a partition made in it now does not inherit those
+/// of a deleted one of its name.
+int log_checkpoints_settle(struct log_manager *mgr, struct log_dir *dir);
+
+/// The same for all directories that are not offline; the first failure.
+int log_checkpoints_write_all(struct log_manager *mgr, enum log_dir_checkpoint which);
+
+/// Takes the entries for which `wanted` is the directory (NULL: all) and whose log is open, and keeps their owners from
+/// going until log_entries_release(). Owned: both free the array.
+struct log_entry **log_entries_take(struct log_manager *mgr, const struct log_dir *wanted, size_t *count);
+void log_entries_release(struct log_manager *mgr, struct log_entry **entries, size_t count);
+
+// --- log_manager_open.c ---
+
+/// True for errors after which a disk is not to be trusted.
+bool log_manager_is_disk_failure(int code);
+
+/// Takes a directory offline; see log_manager_fail_dir().
+void log_manager_fail(struct log_manager *mgr, struct log_dir *dir, int cause);
+
+/// The directory that a log lies in.
+struct log_dir *log_manager_dir_of(const struct log_manager *mgr, const struct log *log);
+
+/// The working directory with the fewest logs, or NULL. While holding the lock.
+struct log_dir *log_manager_least_loaded(struct log_manager *mgr);
+
+/// Opens the log of an entry that the caller has put into state OPENING: I/O, no lock. Sets the results in `wanted`,
+/// and the entry's state: OPEN, or FAILED where its folder was found; otherwise the entry is gone.
+///
+/// @param is_found  its folder is there and its checkpointed offsets count
+/// @param is_clean  nobody has written to it since a clean shutdown
+int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, struct log_wanted *wanted, bool is_found,
+                           bool is_clean);
+
+/// Renames the folder of a partition to -stray and says so.
+int log_manager_set_aside(struct log_dir *dir, const char *topic, int32_t partition, const char *why);
+
+// --- log_manager_work.c ---
+
+/// Submits a flush after a roll: the on_rolled callback of every log; `arg` is its entry.
+void log_manager_on_rolled(void *arg, struct log *log, int64_t offset);
+
+/// Queues the removal of a segment's files: the on_deleted callback of every log; `arg` is its entry.
+void log_manager_on_deleted(void *arg, struct log_deleted *deleted);
+
+void log_work_create(struct log_manager *mgr, const struct log_manager_config *config);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Start: every wanted log is opened, on several threads a directory, and what nobody wants is set aside.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "log/log_manager_private.h"
+#include "os/clock.h"
+#include "os/thread.h"
+
+/// What becomes of a folder that was found.
+enum found_use {
+  FOUND_STRAY,       ///< nobody wants it
+  FOUND_OTHER_TOPIC, ///< somebody wants its name, for another topic id
+  FOUND_WANTED,      ///< it is opened
+};
+
+/// One log to open.
+struct opening {
+  struct log_entry *entry;   ///< in state OPENING
+  struct log_wanted *wanted; ///< where results go
+  bool is_found;             ///< its folder is there
+};
+
+/// The logs of one directory, which several threads open.
+struct opening_list {
+  struct log_manager *mgr;  ///< whose
+  struct opening *openings; ///< owned
+  size_t count;             ///< openings
+  size_t room;              ///< slots
+  _Atomic(size_t) next;     ///< the first that no thread has taken
+};
+
+static int find_order(const void *key, const void *item)
+{
+  const struct log_wanted *wanted = key;
+  const struct log_found *found = item;
+  int order = strcmp(wanted->topic, found->topic);
+  return order != 0 ? order : (wanted->partition > found->partition) - (wanted->partition < found->partition);
+}
+
+static struct log_dir *dir_named(struct log_manager *mgr, const char *path)
+{
+  struct log_dir *dir = mgr->dirs;
+  while (dir->path != path) {
+    dir++;
+  }
+  return dir;
+}
+
+static void add_opening(struct opening_list *list, struct log_entry *entry, struct log_wanted *wanted, bool is_found)
+{
+  if (list->count == list->room) {
+    list->room = list->room == 0 ? 16 : list->room * 2;
+    list->openings = mem_realloc(list->openings, list->room * sizeof *list->openings);
+  }
+  list->openings[list->count++] = (struct opening){.entry = entry, .wanted = wanted, .is_found = is_found};
+}
+
+/// Gives wanted logs that lie in a directory to that one's list; notes which folders were wanted.
+static void match_found(struct log_manager *mgr, struct log_wanted *wanted, size_t count, struct opening_list *lists,
+                        enum found_use *use)
+{
+  for (size_t i = 0; i < count; i++) {
+    wanted[i].log = NULL;
+    wanted[i].error = ERR_NOT_FOUND;
+    const struct log_found *found = bsearch(&wanted[i], mgr->found, mgr->found_count, sizeof *mgr->found, find_order);
+    if (found == NULL) {
+      continue;
+    }
+    if (!uuid_is_zero(&wanted[i].topic_id) && !uuid_is_zero(&found->topic_id) &&
+        !uuid_equal(&wanted[i].topic_id, &found->topic_id)) {
+      use[found - mgr->found] = FOUND_OTHER_TOPIC;
+      continue;
+    }
+    if (use[found - mgr->found] == FOUND_WANTED) {
+      wanted[i].error = error_set(ERR_EXISTS, "%s-%" PRId32 " is wanted twice", wanted[i].topic, wanted[i].partition);
+      continue;
+    }
+    use[found - mgr->found] = FOUND_WANTED;
+    wanted[i].error = 0;
+    struct log_dir *dir = dir_named(mgr, found->dir);
+    struct log_entry *entry = log_table_add(mgr, wanted[i].topic, wanted[i].partition, dir);
+    for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
+      checkpoint_find(&dir->checkpoints[which], entry->topic, entry->partition, &entry->offsets[which]);
+    }
+    add_opening(&lists[dir - mgr->dirs], entry, &wanted[i], true);
+  }
+}
+
+/// Marks the checkpoints that have lines of partitions that are not there any more; nothing that is made in their
+/// directory may find such a line after a crash.
+static void mark_stale(struct log_manager *mgr)
+{
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
+      size_t used = 0;
+      for (size_t j = 0; j < mgr->table.count; j++) {
+        used += mgr->table.entries[j]->dir == &mgr->dirs[i] && mgr->table.entries[j]->offsets[which] >= 0;
+      }
+      mgr->writers[i].is_stale[which] = used != mgr->dirs[i].checkpoints[which].count;
+      checkpoint_destroy(&mgr->dirs[i].checkpoints[which]);
+    }
+  }
+}
+
+/// Renames what nobody wants.
+static void set_strays_aside(struct log_manager *mgr, const enum found_use *use)
+{
+  for (size_t i = 0; i < mgr->found_count; i++) {
+    const struct log_found *found = &mgr->found[i];
+    struct log_dir *dir = dir_named(mgr, found->dir);
+    if (use[i] == FOUND_WANTED || atomic_load(&dir->is_offline)) {
+      continue;
+    }
+    const char *why = use[i] == FOUND_OTHER_TOPIC ? "it is of another topic of that name" : "no topic has it here";
+    int result = log_manager_set_aside(dir, found->topic, found->partition, why);
+    if (log_manager_is_disk_failure(result)) {
+      log_manager_fail(mgr, dir, result);
+    }
+  }
+}
+
+/// Places what has no folder yet, in the least loaded directories.
+static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, size_t count, struct opening_list *lists)
+{
+  size_t offline = 0;
+  size_t empty = 0;
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    offline += atomic_load(&mgr->dirs[i].is_offline);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (wanted[i].error != ERR_NOT_FOUND) {
+      continue;
+    }
+    struct log_dir *dir = log_manager_least_loaded(mgr);
+    if (log_table_find(&mgr->table, wanted[i].topic, wanted[i].partition) != NULL) {
+      wanted[i].error = ERR_EXISTS;
+    } else if (dir == NULL || (offline > 0 && !wanted[i].is_new)) {
+      wanted[i].error = error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " may lie in a directory that is offline",
+                                  wanted[i].topic, wanted[i].partition);
+    } else {
+      empty += !wanted[i].is_new;
+      add_opening(&lists[dir - mgr->dirs], log_table_add(mgr, wanted[i].topic, wanted[i].partition, dir), &wanted[i],
+                  false);
+    }
+  }
+  if (empty > 0) {
+    slog_warn("%zu partitions had no folder in any data directory and start empty", empty);
+  }
+}
+
+static void open_some(struct opening_list *list)
+{
+  for (size_t i; (i = atomic_fetch_add(&list->next, 1)) < list->count;) {
+    struct opening *opening = &list->openings[i];
+    const struct log_wanted *wanted = opening->wanted;
+    int result = log_manager_open_entry(list->mgr, opening->entry, opening->wanted, opening->is_found,
+                                        opening->entry->dir->was_clean);
+    if (result < 0) {
+      slog_error("cannot open the log of %s-%" PRId32 ": %s", wanted->topic, wanted->partition, error_last()->message);
+    }
+  }
+}
+
+static void *run_open(void *arg)
+{
+  struct epoch_thread epoch = {0};
+  epoch_register(&epoch);
+  epoch_enter();
+  open_some(arg);
+  epoch_leave();
+  epoch_unregister();
+  return NULL;
+}
+
+/// Opens all lists at once; a directory's list by up to `recovery_threads` threads.
+static void open_all(struct log_manager *mgr, struct opening_list *lists)
+{
+  size_t most = mgr->dir_count * (size_t)mgr->recovery_threads;
+  pthread_t *threads = mem_array(most, sizeof *threads);
+  size_t started = 0;
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    for (size_t t = 0; t < (size_t)mgr->recovery_threads && t < lists[i].count; t++) {
+      if (thread_start(&threads[started], "luka-recover", run_open, &lists[i]) < 0) {
+        break;
+      }
+      started++;
+    }
+  }
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    open_some(&lists[i]);
+  }
+  for (size_t i = 0; i < started; i++) {
+    pthread_join(threads[i], NULL);
+  }
+  mem_free(threads);
+}
+
+/// Removes the marker of each directory, so that an end without log_manager_stop() is seen as a crash.
+static int remove_markers(struct log_manager *mgr)
+{
+  size_t working = 0;
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    struct log_dir *dir = &mgr->dirs[i];
+    if (atomic_load(&dir->is_offline)) {
+      continue;
+    }
+    int result = clean_shutdown_remove(dir->path);
+    if (log_manager_is_disk_failure(result)) {
+      log_manager_fail(mgr, dir, result);
+    } else {
+      TRY(result);
+      working++;
+    }
+  }
+  return working > 0 ? 0 : error_set(ERR_IO, "no data directory works");
+}
+
+static void report(const struct log_manager *mgr, const struct log_wanted *wanted, size_t count, int64_t started_ms)
+{
+  size_t opened = 0;
+  for (size_t i = 0; i < count; i++) {
+    opened += wanted[i].log != NULL;
+  }
+  size_t unclean = 0;
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    unclean += !mgr->dirs[i].was_clean && mgr->dirs[i].folder_count > 0;
+  }
+  if (count > 0) {
+    slog_info("%zu of %zu logs opened in %" PRId64 " ms%s", opened, count, clock_mono_ms() - started_ms,
+              unclean > 0 ? ", after a stop that was not clean" : "");
+  }
+}
+
+int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t count, bool is_adopting)
+{
+  int64_t started_ms = clock_mono_ms();
+  mgr->was_adopting = is_adopting;
+  TRY(remove_markers(mgr));
+  struct opening_list *lists = mem_array(mgr->dir_count, sizeof *lists);
+  enum found_use *use = mem_array(mgr->found_count + 1, sizeof *use);
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    lists[i].mgr = mgr;
+  }
+  match_found(mgr, wanted, count, lists, use);
+  mark_stale(mgr);
+  set_strays_aside(mgr, use);
+  place_missing(mgr, wanted, count, lists);
+  open_all(mgr, lists);
+  report(mgr, wanted, count, started_ms);
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    mem_free(lists[i].openings);
+  }
+  mem_free(lists);
+  mem_free(use);
+  mem_free(mgr->found);
+  mgr->found = NULL;
+  mgr->found_count = 0;
+  return 0;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the manager does by itself: timers of the control loop start jobs on the pool. A tick finds its earlier job
+// still running and is skipped; a job that finds nothing changed writes nothing.
+//
+//   retention        asks each log whether something may go, and only then for its appender
+//   flush            brings logs to disk that were written since, then writes the recovery points
+//   start offsets, high watermarks   write their checkpoint
+#include <inttypes.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "event/loop.h"
+#include "log/log.h"
+#include "log/log_manager_private.h"
+#include "log/retention.h"
+#include "os/clock.h"
+
+enum { RETENTION_FIRST_MS = 30000 };
+
+/// A retention pass over one log that waits for its appender.
+struct retention_pass {
+  struct log_manager *mgr; ///< whose
+  char *topic;             ///< owned
+  int32_t partition;       ///< partition number
+};
+
+/// A flush that waits for the pool.
+struct flush_job {
+  struct pool_job job;     ///< on the pool
+  struct log_entry *entry; ///< referenced
+  int64_t offset;          ///< bring everything below to disk
+};
+
+/// With the appender held, on any thread; the log is NULL when its partition has gone.
+static void retention_work(void *work_arg, struct log *log, int64_t high_watermark)
+{
+  struct retention_pass *pass = work_arg;
+  if (log != NULL && high_watermark >= 0) {
+    struct retention_result done;
+    int result = retention_run(log, pass->topic, pass->partition, clock_wall_ms(), high_watermark, &done);
+    if (result < 0 && result != ERR_STORAGE_OFFLINE) {
+      slog_warn("retention of %s-%" PRId32 " failed: %s", pass->topic, pass->partition, error_last()->message);
+      log_manager_fail_dir(pass->mgr, log, result);
+    }
+  }
+  mem_free(pass->topic);
+  mem_free(pass);
+}
+
+static void run_retention(struct log_manager *mgr)
+{
+  if (mgr->hooks.with_appender == NULL || mgr->hooks.high_watermark == NULL) {
+    return;
+  }
+  size_t count = 0;
+  struct log_entry **entries = log_entries_take(mgr, NULL, &count);
+  for (size_t i = 0; i < count; i++) {
+    struct log_entry *entry = entries[i];
+    if (atomic_load(&entry->dir->is_offline)) {
+      continue;
+    }
+    int64_t high_watermark = mgr->hooks.high_watermark(mgr->hooks.arg, entry->owner, entry->log);
+    if (high_watermark < 0 || !retention_is_due(entry->log, clock_wall_ms(), high_watermark)) {
+      continue;
+    }
+    struct retention_pass *pass = mem_zalloc(sizeof *pass);
+    pass->mgr = mgr;
+    pass->topic = mem_strdup(entry->topic);
+    pass->partition = entry->partition;
+    mgr->hooks.with_appender(mgr->hooks.arg, entry->owner, entry->log, retention_work, pass);
+  }
+  log_entries_release(mgr, entries, count);
+}
+
+/// Takes the log of an entry for a flush, if it is still there; what it gives stays valid inside the epoch.
+static struct log *open_log_of(struct log_manager *mgr, const struct log_entry *entry)
+{
+  pthread_mutex_lock(&mgr->lock);
+  bool is_open = entry->state == LOG_ENTRY_OPEN && !atomic_load(&entry->dir->is_offline);
+  struct log *log = is_open ? entry->log : NULL;
+  pthread_mutex_unlock(&mgr->lock);
+  return log;
+}
+
+/// Flushes; a failed fsync is never tried again, so it takes the directory offline. A log that was deleted meanwhile is
+/// nobody's loss.
+static void flush(struct log_manager *mgr, const struct log_entry *entry, struct log *log, int64_t offset)
+{
+  int result = log_flush(log, offset);
+  if (result < 0 && open_log_of(mgr, entry) == log) {
+    if (log_manager_is_disk_failure(result)) {
+      log_manager_fail(mgr, entry->dir, result);
+    } else {
+      slog_warn("cannot flush %s-%" PRId32 ": %s", entry->topic, entry->partition, error_last()->message);
+    }
+  }
+}
+
+/// A log that has grown since the last pass is brought to disk up to its active segment, as the kernel is busy with the
+/// rest anyway; one that has not, as a whole. So a busy log costs one fsync a segment, and a quiet one is recovered at
+/// once.
+static void flush_if_needed(struct log_manager *mgr, struct log_entry *entry, struct log *log)
+{
+  int64_t end_offset = log_end_offset(log);
+  bool is_quiet = entry->flushed_end == end_offset;
+  entry->flushed_end = end_offset;
+  int64_t target = is_quiet ? end_offset : log_active_base_offset(log);
+  if (target > log_recovery_point(log)) {
+    flush(mgr, entry, log, target);
+  }
+}
+
+static void run_flush(struct log_manager *mgr)
+{
+  // One log at a time, leaving the epoch in between: an fsync may take long, and nothing would be reclaimed.
+  for (size_t i = 0;; i++) {
+    epoch_leave();
+    epoch_enter();
+    pthread_mutex_lock(&mgr->lock);
+    struct log_entry *entry = i < mgr->table.count ? mgr->table.entries[i] : NULL;
+    pthread_mutex_unlock(&mgr->lock);
+    if (entry == NULL) {
+      break;
+    }
+    struct log *log = open_log_of(mgr, entry);
+    if (log != NULL) {
+      flush_if_needed(mgr, entry, log);
+    }
+  }
+  log_checkpoints_write_all(mgr, LOG_DIR_RECOVERY_POINTS);
+}
+
+static void run_start_offsets(struct log_manager *mgr)
+{
+  log_checkpoints_write_all(mgr, LOG_DIR_START_OFFSETS);
+}
+
+static void run_high_watermarks(struct log_manager *mgr)
+{
+  if (mgr->hooks.high_watermark != NULL) {
+    log_checkpoints_write_all(mgr, LOG_DIR_HIGH_WATERMARKS);
+  }
+}
+
+static void run_flush_job(struct pool_job *job)
+{
+  struct flush_job *flushing = CONTAINER_OF(job, struct flush_job, job);
+  struct log_entry *entry = flushing->entry;
+  struct log_manager *mgr = entry->mgr;
+  struct log *log = open_log_of(mgr, entry);
+  if (log != NULL && flushing->offset > log_recovery_point(log)) {
+    flush(mgr, entry, log, flushing->offset);
+  }
+  pthread_mutex_lock(&mgr->lock);
+  log_entry_unref(entry);
+  pthread_mutex_unlock(&mgr->lock);
+  mem_free(flushing);
+}
+
+void log_manager_on_rolled(void *arg, struct log *log, int64_t offset)
+{
+  (void)log;
+  struct log_entry *entry = arg;
+  struct log_manager *mgr = entry->mgr;
+  struct flush_job *flushing = mem_zalloc(sizeof *flushing);
+  flushing->entry = entry;
+  flushing->offset = offset;
+  pthread_mutex_lock(&mgr->lock);
+  bool is_running = mgr->is_running;
+  if (is_running) {
+    entry->refs++;
+    pool_submit(mgr->pool, &flushing->job, run_flush_job, NULL, NULL);
+  }
+  pthread_mutex_unlock(&mgr->lock);
+  if (!is_running) {
+    mem_free(flushing); // before the timers run or after they stopped: log_close() will flush
+  }
+}
+
+void log_manager_on_deleted(void *arg, struct log_deleted *deleted)
+{
+  struct log_entry *entry = arg;
+  deletion_add_segment(&entry->mgr->deletions, deleted);
+}
+
+static void work_run(struct pool_job *job)
+{
+  struct log_work *work = CONTAINER_OF(job, struct log_work, job);
+  work->run(work->mgr);
+  atomic_store(&work->is_running, false);
+}
+
+static void work_tick(struct timer *timer)
+{
+  struct log_work *work = CONTAINER_OF(timer, struct log_work, timer);
+  timer_start(work->mgr->loop, timer, work->interval_ms, work_tick);
+  if (!atomic_exchange(&work->is_running, true)) {
+    pool_submit(work->mgr->pool, &work->job, work_run, NULL, NULL);
+  }
+}
+
+void log_work_create(struct log_manager *mgr, const struct log_manager_config *config)
+{
+  mgr->work[LOG_WORK_RETENTION].run = run_retention;
+  mgr->work[LOG_WORK_RETENTION].interval_ms = config->retention_check_ms;
+  mgr->work[LOG_WORK_FLUSH].run = run_flush;
+  mgr->work[LOG_WORK_FLUSH].interval_ms = config->flush_checkpoint_ms;
+  mgr->work[LOG_WORK_START_OFFSETS].run = run_start_offsets;
+  mgr->work[LOG_WORK_START_OFFSETS].interval_ms = config->start_offset_checkpoint_ms;
+  mgr->work[LOG_WORK_HIGH_WATERMARKS].run = run_high_watermarks;
+  mgr->work[LOG_WORK_HIGH_WATERMARKS].interval_ms = config->high_watermark_checkpoint_ms;
+  for (int i = 0; i < LOG_WORK_COUNT; i++) {
+    mgr->work[i].mgr = mgr;
+    CHECK(mgr->loop == NULL || mgr->work[i].interval_ms > 0);
+  }
+}
+
+void log_manager_run(struct log_manager *mgr)
+{
+  CHECK(mgr->loop != NULL);
+  pthread_mutex_lock(&mgr->lock);
+  mgr->is_running = true;
+  pthread_mutex_unlock(&mgr->lock);
+  for (int i = 0; i < LOG_WORK_COUNT; i++) {
+    struct log_work *work = &mgr->work[i];
+    bool is_early = i == LOG_WORK_RETENTION && work->interval_ms > RETENTION_FIRST_MS;
+    timer_start(mgr->loop, &work->timer, is_early ? RETENTION_FIRST_MS : work->interval_ms, work_tick);
+  }
+  deletion_start(&mgr->deletions);
+  for (size_t i = 0; i < mgr->dir_count && !mgr->was_adopting; i++) {
+    const struct log_dir *dir = &mgr->dirs[i];
+    for (size_t j = 0; j < dir->leftover_count; j++) {
+      deletion_add(&mgr->deletions, dir->leftovers[j], 0);
+    }
+  }
+}
+
+void log_manager_pause(struct log_manager *mgr)
+{
+  CHECK(mgr->loop != NULL);
+  for (int i = 0; i < LOG_WORK_COUNT; i++) {
+    timer_stop(mgr->loop, &mgr->work[i].timer);
+  }
+  deletion_stop(&mgr->deletions);
+  pthread_mutex_lock(&mgr->lock);
+  mgr->is_running = false;
+  pthread_mutex_unlock(&mgr->lock);
+}

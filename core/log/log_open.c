@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening a log: a new folder, or what lies in an old one. Runs before anybody else can reach the log, at start-up or on the pool.
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "log/log_private.h"
+#include "log/partition_metadata.h"
+#include "os/dir.h"
+
+static int open_folder(struct log *log);
+static int open_segments(struct log *log, const struct log_open_args *args);
+static int open_first_segment(struct log *log, int64_t base_offset, int64_t now_ms);
+static int load_segments(struct log *log, const struct log_open_args *args, const int64_t *bases, int count);
+
+int log_open(const struct log_open_args *args, struct log **log)
+{
+  CHECK(epoch_is_inside());
+  struct log *opened = log_new(args);
+  int result = open_folder(opened);
+  if (result == 0) {
+    result = leader_epochs_load(&opened->epochs, args->dir);
+  }
+  if (result == 0) {
+    result = open_segments(opened, args);
+  }
+  if (result < 0) {
+    struct error_detail detail = *error_last();
+    log_free(opened);
+    return error_record(result, 0, detail.file, detail.line, "%s: %.*s", args->dir, ERROR_MESSAGE_SIZE / 2,
+                        detail.message);
+  }
+  *log = opened;
+  return 0;
+}
+
+int log_read_topic_id(const char *dir, struct uuid *topic_id)
+{
+  return partition_metadata_read(dir, topic_id);
+}
+
+/// Makes the folder if it is missing, and compares or notes its topic id.
+static int open_folder(struct log *log)
+{
+  const char *dir = log_dir(log);
+  if (!dir_exists(dir)) {
+    TRY(dir_make(dir));
+    atomic_store(&log->is_dir_dirty, true);
+    atomic_store(&log->is_parent_dirty, true);
+  }
+  struct uuid found;
+  int result = partition_metadata_read(dir, &found);
+  if (result == ERR_NOT_FOUND) {
+    return uuid_is_zero(&log->topic_id) ? 0 : partition_metadata_write(dir, &log->topic_id);
+  }
+  TRY(result);
+  if (uuid_is_zero(&log->topic_id)) {
+    log->topic_id = found;
+  } else if (!uuid_equal(&found, &log->topic_id)) {
+    char found_text[UUID_TEXT_SIZE];
+    char wanted_text[UUID_TEXT_SIZE];
+    uuid_format(&found, found_text);
+    uuid_format(&log->topic_id, wanted_text);
+    return error_set(ERR_INVALID, "belongs to topic id %s, not %s", found_text, wanted_text);
+  }
+  return 0;
+}
+
+/// Takes the segments over as the log's, and publishes its end.
+static void adopt_segments(struct log *log, struct segment_list *list, int64_t end_offset)
+{
+  int64_t sizes = 0;
+  for (int i = 0; i < list->count; i++) {
+    sizes += atomic_load(&list->segments[i]->size);
+  }
+  struct segment *active = list->segments[list->count - 1];
+  atomic_store(&log->size_bytes, sizes);
+  log_publish_list(log, list);
+  log_publish_end(log, end_offset, active->base_offset, atomic_load(&active->size));
+}
+
+static int open_segments(struct log *log, const struct log_open_args *args)
+{
+  int64_t *bases = NULL;
+  int count = 0;
+  TRY(log_list_folder(args->dir, &bases, &count));
+  int result = count == 0 ? open_first_segment(log, args->log_start_offset, args->now_ms)
+                          : load_segments(log, args, bases, count);
+  mem_free(bases);
+  TRY(result);
+  int64_t end_offset = log_end_offset(log);
+  int64_t start_offset = log_list(log)->segments[0]->base_offset;
+  start_offset = start_offset > args->log_start_offset ? start_offset : args->log_start_offset;
+  if (start_offset > end_offset) {
+    slog_warn("%s: ends at offset %" PRId64 ", below its start offset %" PRId64 ", where it now begins anew", args->dir,
+              end_offset, start_offset);
+    TRY(log_truncate_all(log, start_offset, start_offset, args->now_ms));
+    end_offset = start_offset;
+  }
+  atomic_store(&log->start_offset, start_offset);
+  leader_epochs_truncate_end(&log->epochs, end_offset + 1);
+  leader_epochs_truncate_start(&log->epochs, start_offset);
+  int64_t recovery_point = args->is_clean || args->recovery_point > end_offset ? end_offset : args->recovery_point;
+  atomic_store(&log->recovery_point, recovery_point);
+  return 0;
+}
+
+static int open_first_segment(struct log *log, int64_t base_offset, int64_t now_ms)
+{
+  const struct log_config *config = log_get_config(log);
+  struct segment *seg = segment_new(base_offset, config, now_ms);
+  int result = segment_create_files(seg, log_dir(log), config);
+  if (result < 0) {
+    segment_free(seg);
+    return result;
+  }
+  atomic_store(&log->is_dir_dirty, true);
+  struct segment_list *list = segment_list_new(1);
+  list->segments[0] = seg;
+  adopt_segments(log, list, base_offset);
+  return 0;
+}
+
+/// Sets the segments from number `first` on aside: they follow a hole.
+static int set_rest_aside(const char *dir, const int64_t *bases, int first, int count)
+{
+  for (int i = first; i < count; i++) {
+    TRY(log_set_aside(dir, bases[i]));
+  }
+  return 0;
+}
+
+static int load_segments(struct log *log, const struct log_open_args *args, const int64_t *bases, int count)
+{
+  struct log_recovery recovery = {
+      .log = log,
+      .recovery_point = args->recovery_point,
+      .is_clean = args->is_clean,
+      .is_contiguous = !args->config.is_compacted,
+  };
+  struct segment_list *list = segment_list_new(count);
+  list->count = 0;
+  int result = 0;
+  bool is_cut = false;
+  for (int i = 0; i < count && result == 0 && !is_cut; i++) {
+    struct segment *seg = segment_new(bases[i], &args->config, args->now_ms);
+    list->segments[list->count++] = seg;
+    bool is_last = i == count - 1;
+    result = log_recover_segment(&recovery, seg, is_last, is_last ? INT64_MAX : bases[i + 1], &is_cut);
+  }
+  if (result == 0) {
+    result = set_rest_aside(args->dir, bases, list->count, count);
+  }
+  if (result < 0) {
+    for (int i = 0; i < list->count; i++) {
+      segment_free(list->segments[i]);
+    }
+    mem_free(list);
+    return result;
+  }
+  adopt_segments(log, list, recovery.next_offset);
+  return 0;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log/partition_metadata.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "os/file.h"
+
+enum { PARTITION_METADATA_SIZE_MAX = 4096 };
+
+/// Parses the text, which is changed.
+static int parse(const char *path, char *text, struct uuid *topic_id)
+{
+  struct uuid id = {0};
+  bool has_version = false;
+  bool has_id = false;
+  int number = 0;
+  char *rest = NULL;
+  for (char *line = strtok_r(text, "\r\n", &rest); line != NULL; line = strtok_r(NULL, "\r\n", &rest)) {
+    number++;
+    char *colon = strchr(line, ':');
+    if (colon == NULL) {
+      return error_set(ERR_MALFORMED, "%s:%d: expected '<key>: <value>'", path, number);
+    }
+    *colon = '\0';
+    const char *value = colon + 1 + strspn(colon + 1, " \t");
+    if (strcmp(line, "version") == 0) {
+      if (strcmp(value, "0") != 0) {
+        return error_set(ERR_UNSUPPORTED_VERSION, "%s:%d: version %s is not known", path, number, value);
+      }
+      has_version = true;
+    } else if (strcmp(line, "topic_id") == 0) {
+      if (uuid_parse(value, &id) < 0 || uuid_is_zero(&id)) {
+        return error_set(ERR_MALFORMED, "%s:%d: '%s' is not a topic id", path, number, value);
+      }
+      has_id = true;
+    }
+  }
+  if (!has_version || !has_id) {
+    return error_set(ERR_MALFORMED, "%s:1: version or topic_id is missing", path);
+  }
+  *topic_id = id;
+  return 0;
+}
+
+int partition_metadata_read(const char *folder, struct uuid *topic_id)
+{
+  char *path = mem_printf("%s/partition.metadata", folder);
+  char *text = NULL;
+  size_t size = 0;
+  int result = file_read_all(path, PARTITION_METADATA_SIZE_MAX, &text, &size);
+  if (result == 0) {
+    result = parse(path, text, topic_id);
+  }
+  mem_free(text);
+  mem_free(path);
+  return result;
+}
+
+int partition_metadata_write(const char *folder, const struct uuid *topic_id)
+{
+  char text[64];
+  char id[UUID_TEXT_SIZE];
+  uuid_format(topic_id, id);
+  int length = snprintf(text, sizeof text, "version: 0\ntopic_id: %s", id);
+  char *path = mem_printf("%s/partition.metadata", folder);
+  int result = file_replace(path, text, (size_t)length);
+  mem_free(path);
+  return result;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// partition.metadata, the file in each partition's folder that names its topic id, so that a folder left by a deleted
+// topic is not taken for one of a new topic of the same name. Kafka's form: "version: 0" and "topic_id: <id>". Waits
+// for the disk: start-up or pool.
+#pragma once
+
+#include "base/uuid.h"
+
+/// Reads the topic id of a partition's folder.
+///
+/// @return 0, ERR_NOT_FOUND (no such file), ERR_MALFORMED, ERR_UNSUPPORTED_VERSION, ERR_IO ...
+int partition_metadata_read(const char *folder, struct uuid *topic_id);
+
+/// Writes it, on disk when it returns.
+int partition_metadata_write(const char *folder, const struct uuid *topic_id);

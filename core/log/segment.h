@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One segment of a log: <base offset>.log with its offset and time index. Its files are made, opened, renamed and removed
+// here; what goes into them is decided by the appender (log_append.c), what is found in them at start by recovery
+// (log_recovery.c).
+//
+// A segment is reached through the log's segment list, an immutable array that is replaced whole; both are freed when no reader
+// can hold them any more. Members that readers look at are atomic; the others belong to the appender.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/epoch.h"
+#include "log/log_file_private.h"
+#include "log/offset_index.h"
+#include "log/time_index.h"
+#include "record/batch.h"
+
+struct log_config;
+
+enum {
+  SEGMENT_NAME_DIGITS = 20, ///< of the base offset in a file name
+};
+
+struct segment {
+  int64_t base_offset;                    ///< first offset it can hold; in its name
+  log_file_slot file;                     ///< the open .log file, or NULL
+  _Atomic(int64_t) size;                  ///< bytes of whole batches in it
+  _Atomic(int64_t) max_timestamp;         ///< largest record timestamp, -1: none
+  _Atomic(int64_t) max_timestamp_offset;  ///< last offset of the first batch that has it
+  _Atomic(int64_t) modified_ms;           ///< wall time of the last append, or of the file when it was loaded
+  _Atomic(bool) is_reported;              ///< its records lie in the future, and the log was told so
+  struct offset_index offset_index;       ///< <base offset>.index
+  struct time_index time_index;           ///< <base offset>.timeindex
+  int64_t first_timestamp;                ///< of the first batch, -1: none or not loaded. Appender
+  int64_t created_ms;                     ///< wall time when it became active. Appender
+  int64_t jitter_ms;                      ///< taken off segment_ms. Appender
+  int64_t bytes_since_index;              ///< bytes after the last index entry. Appender
+  bool is_index_long;                     ///< the index files may hold more than the indexes do. Appender
+  _Atomic(bool) is_index_dirty;           ///< the index files were written since their last fsync
+  struct epoch_retired retired;           ///< for when it left the list
+};
+
+/// The segments of a log, oldest first; at least one.
+struct segment_list {
+  struct epoch_retired retired; ///< for when it was replaced
+  int count;                    ///< segments
+  struct segment *segments[];   ///< by base offset; the last one is active
+};
+
+/// The files of a segment, by suffix, .log first. Ends with NULL.
+extern const char *const segment_suffixes[];
+
+/// Makes a segment without files. Owned: segment_free() or segment_retire().
+struct segment *segment_new(int64_t base_offset, const struct log_config *config, int64_t now_ms);
+
+/// Frees a segment that no reader can reach.
+void segment_free(struct segment *seg);
+
+/// The same later, when no reader can hold it any more.
+void segment_retire(struct segment *seg);
+
+/// A list with room for `count` segments; owned until it is published.
+struct segment_list *segment_list_new(int count);
+void segment_list_retire(struct segment_list *list);
+
+/// Index of the segment whose range holds `offset`: the last one with a base of at most `offset`, or -1.
+int segment_list_floor(const struct segment_list *list, int64_t offset);
+
+/// Path of one of its files. Owned: mem_free().
+char *segment_path(const char *dir, int64_t base_offset, const char *suffix);
+
+/// Parses "<20 digits><suffix>"; false when the name is none of that.
+bool segment_parse_name(const char *name, const char *suffix, int64_t *base_offset);
+
+/// Makes empty files, in place of whatever has their names. On failure nothing is left.
+int segment_create_files(const struct segment *seg, const char *dir, const struct log_config *config);
+
+/// Renames its files to *.deleted; those that are missing are fine.
+int segment_rename_deleted(int64_t base_offset, const char *dir);
+
+/// Accounts for a batch that is in the file at `pos`: indexes, largest timestamp, size. Appender, or recovery.
+///
+/// @param index_interval_bytes  bytes between two index entries
+void segment_add(struct segment *seg, const char *dir, int32_t index_interval_bytes, int64_t pos, int64_t size,
+                 int64_t last_offset, int64_t timestamp);
+
+/// Writes what the indexes keep in memory. Appender.
+///
+/// @param is_closing  add the time-index entry that ends a segment
+int segment_finish_indexes(struct segment *seg, const char *dir, bool is_closing);
+
+/// Cuts the index files to what the indexes hold, where truncation left them longer. When no reader is left, or none is yet.
+int segment_trim_indexes(struct segment *seg, const char *dir);
+
+/// Drops the index entries of batches at or after `end_pos`, whose offsets are at least `end_offset`. Appender; waits for
+/// the disk.
+int segment_truncate_indexes(struct segment *seg, struct log_file *file, const char *dir, int64_t end_offset,
+                             int64_t end_pos);
+
+/// fsync of its indexes, if they were written since the last one. Pool, or appender.
+int segment_sync_indexes(struct segment *seg, const char *dir);
+
+/// Looks up the position to search from for `offset`. Any thread, inside the epoch.
+///
+/// @param file       the open file of the segment
+/// @param may_wait   false: a cold index gives ERR_AGAIN
+/// @param[out] pos   position of a batch at or before the one with `offset`; 0 when the index does not know
+/// @return 0, ERR_AGAIN, ERR_IO
+int segment_lookup(struct segment *seg, struct log_file *file, int64_t offset, bool may_wait, int64_t *pos);
+
+/// The same by position: the last known position of a batch that is at most `pos`; 0 when unknown.
+int segment_lookup_pos(struct segment *seg, struct log_file *file, int64_t pos, bool may_wait, int64_t *found_pos);
+
+/// Recounts its largest timestamp after a cut: from the time index and the headers after its last entry. Waits for the disk.
+int segment_load_timestamps(struct segment *seg, struct log_file *file);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lua/config.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "lua/config_private.h"
+
+enum {
+  CONFIG_DEFAULT_ID = 1,
+  CONFIG_DEFAULT_LUA_MEMORY = 64 * 1024 * 1024,
+  CONFIG_DEFAULT_LUA_BUDGET_MS = 50,
+  CONFIG_DEFAULT_RESERVE = 256 * 1024 * 1024,
+};
+
+static const char *const config_default_listen[] = {"127.0.0.1:9092"};
+static const char *const config_default_data[] = {"luka-data"};
+
+/// The state that evaluates on this thread; atomic for the sake of a signal handler.
+static _Thread_local _Atomic(const struct lua_state *) config_evaluating;
+
+static int config_run(lua_State *vm);
+static void config_take(lua_State *vm, struct lua_config *config);
+static void config_take_topics(lua_State *vm, struct lua_config *config);
+static void config_explain(const struct config_load *load, const struct lua_state *state,
+                           const struct lua_state_failure *failure);
+
+int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
+                    struct lua_config *config, struct lua_config_error *error)
+{
+  *error = (struct lua_config_error){.trace = NULL};
+  memset(config, 0, sizeof *config);
+  broker_config_create(&config->broker);
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  struct lua_state_limits limits = {
+      .memory_bytes = LUA_CONFIG_MEMORY_BYTES, .budget_ms = LUA_CONFIG_BUDGET_MS, .is_tracking = true};
+  struct lua_state *state = NULL;
+  int result = lua_state_new(&limits, &state);
+  if (result < 0) {
+    snprintf(error->message, sizeof error->message, "%s", error_last()->message);
+  } else {
+    struct lua_state_failure failure;
+    config_evaluating = state;
+    result = lua_state_call(state, config_run, &load, &failure);
+    config_evaluating = NULL;
+    if (result < 0) {
+      config_explain(&load, state, &failure);
+    }
+  }
+  lua_state_delete(state);
+  mem_free(load.text);
+  if (result < 0 || load.is_refused) {
+    lua_config_destroy(config);
+    return error_set(ERR_CONFIG, "%s", error->message);
+  }
+  return 0;
+}
+
+const struct lua_state_position *lua_config_position(void)
+{
+  const struct lua_state *state = config_evaluating;
+  return state != NULL ? lua_state_position(state) : NULL;
+}
+
+void lua_config_destroy(struct lua_config *config)
+{
+  broker_config_destroy(&config->broker);
+  arena_destroy(&config->arena);
+}
+
+/// Runs luka.config.load() in protected mode and takes over what it returns.
+static int config_run(lua_State *vm)
+{
+  struct config_load *load = lua_touserdata(vm, 1);
+  lua_getglobal(vm, "require");
+  lua_pushliteral(vm, "luka.config");
+  lua_call(vm, 1, 1);
+  lua_getfield(vm, -1, "load");
+  config_host_push(vm, load);
+  if (load->path != NULL) {
+    lua_pushstring(vm, load->path);
+  } else {
+    lua_pushnil(vm);
+  }
+  lua_createtable(vm, load->set_count, 0);
+  for (int i = 0; i < load->set_count; i++) {
+    lua_createtable(vm, 2, 0);
+    lua_pushstring(vm, load->sets[i].key);
+    lua_rawseti(vm, -2, 1);
+    lua_pushstring(vm, load->sets[i].value);
+    lua_rawseti(vm, -2, 2);
+    lua_rawseti(vm, -2, i + 1);
+  }
+  lua_pushboolean(vm, load->is_debug);
+  lua_call(vm, 4, 3);
+  if (lua_istable(vm, -3)) {
+    lua_pop(vm, 2);
+    config_take(vm, load->config);
+    return 0;
+  }
+  load->is_refused = true;
+  snprintf(load->error->message, sizeof load->error->message, "%s", luaL_checkstring(vm, -2));
+  if (lua_isstring(vm, -1)) {
+    load->error->trace = mem_strdup(lua_tostring(vm, -1));
+  }
+  return 0;
+}
+
+/// A copy of the text on top of the stack, which is popped; NULL for none.
+static const char *config_text(lua_State *vm, struct lua_config *config)
+{
+  const char *copy = NULL;
+  if (lua_type(vm, -1) == LUA_TSTRING) {
+    size_t size = 0;
+    const char *text = lua_tolstring(vm, -1, &size);
+    copy = arena_strndup(&config->arena, text, size);
+  }
+  lua_pop(vm, 1);
+  return copy;
+}
+
+/// The integer in field `name` of the table on top, or `missing`.
+static int64_t config_integer(lua_State *vm, const char *name, int64_t missing)
+{
+  lua_getfield(vm, -1, name);
+  int64_t value = lua_isnumber(vm, -1) ? (int64_t)lua_tonumber(vm, -1) : missing;
+  lua_pop(vm, 1);
+  return value;
+}
+
+/// The list of texts in field `name` of the table on top, or `missing`, whose length is in `count`.
+static const char *const *config_texts(lua_State *vm, struct lua_config *config, const char *name,
+                                       const char *const *missing, int *count)
+{
+  lua_getfield(vm, -1, name);
+  if (!lua_istable(vm, -1)) {
+    lua_pop(vm, 1);
+    return missing;
+  }
+  *count = (int)lua_objlen(vm, -1);
+  const char **texts = arena_zalloc(&config->arena, (size_t)(*count + 1) * sizeof *texts);
+  for (int i = 0; i < *count; i++) {
+    lua_rawgeti(vm, -1, i + 1);
+    texts[i] = config_text(vm, config);
+  }
+  lua_pop(vm, 1);
+  return texts;
+}
+
+/// Copies the result of luka.config.load(), which is on top of the stack and has been checked by it.
+static void config_take(lua_State *vm, struct lua_config *config)
+{
+  static const char *const levels[] = {"error", "warn", "info", "debug"};
+  lua_getfield(vm, -1, "broker");
+  config->id = (int32_t)config_integer(vm, "id", CONFIG_DEFAULT_ID);
+  config->listen_count = 1;
+  config->listen = config_texts(vm, config, "listen", config_default_listen, &config->listen_count);
+  config->advertise = config_texts(vm, config, "advertise", NULL, &config->advertise_count);
+  config->data_count = 1;
+  config->data = config_texts(vm, config, "data", config_default_data, &config->data_count);
+  lua_getfield(vm, -1, "metadata");
+  config->metadata = config_text(vm, config);
+  config->workers = (int)config_integer(vm, "workers", 0);
+  config->lua_memory_bytes = config_integer(vm, "lua_memory", CONFIG_DEFAULT_LUA_MEMORY);
+  config->lua_budget_ms = (int)config_integer(vm, "lua_budget_ms", CONFIG_DEFAULT_LUA_BUDGET_MS);
+  config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes", CONFIG_DEFAULT_RESERVE);
+  config->log_level = -1;
+  lua_getfield(vm, -1, "log_level");
+  for (int i = 0; i < 4; i++) {
+    if (lua_isstring(vm, -1) && strcmp(lua_tostring(vm, -1), levels[i]) == 0) {
+      config->log_level = i;
+    }
+  }
+  lua_pop(vm, 2);
+  lua_getfield(vm, -1, "topics");
+  config_take_topics(vm, config);
+  lua_pop(vm, 1);
+}
+
+/// Copies the pairs { name, text } in field "configs" of the table on top.
+static void config_take_configs(lua_State *vm, struct lua_config *config, struct lua_config_topic *topic)
+{
+  lua_getfield(vm, -1, "configs");
+  topic->config_count = (int)lua_objlen(vm, -1);
+  struct config_entry *configs = arena_zalloc(&config->arena, (size_t)(topic->config_count + 1) * sizeof *configs);
+  for (int i = 0; i < topic->config_count; i++) {
+    lua_rawgeti(vm, -1, i + 1);
+    lua_rawgeti(vm, -1, 1);
+    configs[i].name = config_text(vm, config);
+    lua_rawgeti(vm, -1, 2);
+    configs[i].value = config_text(vm, config);
+    lua_pop(vm, 1);
+  }
+  topic->configs = configs;
+  lua_pop(vm, 1);
+}
+
+/// Copies the topics, whose list is on top of the stack.
+static void config_take_topics(lua_State *vm, struct lua_config *config)
+{
+  config->topic_count = (int)lua_objlen(vm, -1);
+  struct lua_config_topic *topics = arena_zalloc(&config->arena, (size_t)(config->topic_count + 1) * sizeof *topics);
+  for (int i = 0; i < config->topic_count; i++) {
+    lua_rawgeti(vm, -1, i + 1);
+    topics[i].partitions = (int32_t)config_integer(vm, "partitions", -1);
+    topics[i].replication_factor = (int32_t)config_integer(vm, "replication_factor", -1);
+    topics[i].line = (int)config_integer(vm, "line", 0);
+    lua_getfield(vm, -1, "name");
+    topics[i].name = config_text(vm, config);
+    lua_getfield(vm, -1, "text");
+    topics[i].text = config_text(vm, config);
+    lua_getfield(vm, -1, "source");
+    topics[i].source = config_text(vm, config);
+    config_take_configs(vm, config, &topics[i]);
+    lua_pop(vm, 1);
+  }
+  config->topics = topics;
+}
+
+/// Writes the message for a call that Lua could not end: it ran out of time or memory, or our own code is wrong.
+static void config_explain(const struct config_load *load, const struct lua_state *state,
+                           const struct lua_state_failure *failure)
+{
+  char *message = load->error->message;
+  size_t size = sizeof load->error->message;
+  if (!failure->is_limit) {
+    snprintf(message, size, "internal error: %.900s", failure->message);
+    return;
+  }
+  const struct lua_state_position *position = lua_state_position(state);
+  const char *source = position->source[0] != '\0' ? position->source : load->path != NULL ? load->path : "--set";
+  char where[LUA_STATE_TEXT_SIZE / 2];
+  snprintf(where, sizeof where, position->line > 0 ? "%.480s:%d" : "%.480s", source, position->line);
+  if (lua_state_is_expired(state)) {
+    snprintf(message, size, "%s: evaluation took longer than %d ms (an endless loop?)", where, LUA_CONFIG_BUDGET_MS);
+  } else {
+    snprintf(message, size, "%s: not enough memory: evaluation may use %d MiB", where,
+             LUA_CONFIG_MEMORY_BYTES / (1024 * 1024));
+  }
+}

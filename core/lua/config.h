@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Evaluates config.lua (lua/luka/config/) in a sandboxed state of its own and keeps the result in C. Called at start-up
+// by core/broker/command.c, on the main thread; reads files.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/slog.h"
+#include "lua/state.h"
+#include "metadata/broker_config.h"
+
+enum {
+  LUA_CONFIG_MEMORY_BYTES = 64 * 1024 * 1024, ///< what the evaluation may use
+  LUA_CONFIG_BUDGET_MS = 800,                 ///< how long it may take; a real one takes about 2 ms
+  LUA_CONFIG_FILE_MAX = 1024 * 1024,          ///< largest file, bytes
+};
+
+/// One --set of the command line; borrowed.
+struct config_override {
+  const char *key;   ///< "workers", "log_retention_ms"; dots are taken as underscores
+  const char *value; ///< as typed
+};
+
+/// A `topic "name" { ... }`; all borrowed from the lua_config.
+struct lua_config_topic {
+  const char *name;                   ///< checked
+  int32_t partitions;                 ///< -1: the broker's num.partitions
+  int32_t replication_factor;         ///< -1: the broker's default.replication.factor
+  const struct config_entry *configs; ///< topic configs under Kafka's names, sorted by name, checked together
+  int config_count;                   ///< how many
+  const char *text;                   ///< all of the above as "name=value" lines, the same for the same settings
+  const char *source;                 ///< file it stands in
+  int line;                           ///< line of its name
+};
+
+/// A configuration. Lists have no NULL at the end. Do not copy or move: `broker` points into itself.
+struct lua_config {
+  int32_t id;                            ///< of the broker, 1 by default
+  const char *const *listen;             ///< addresses, at least one
+  int listen_count;                      ///< how many
+  const char *const *advertise;          ///< one for each of listen, or none
+  int advertise_count;                   ///< listen_count or 0
+  const char *const *data;               ///< log directories, at least one
+  int data_count;                        ///< how many
+  const char *metadata;                  ///< file of the metastore; NULL: not set
+  int workers;                           ///< 0: one per core
+  int64_t lua_memory_bytes;              ///< cap of each Lua state
+  int lua_budget_ms;                     ///< time of one call of a policy
+  int log_level;                         ///< enum slog_level; -1: not set
+  int64_t log_dir_reserve_bytes;         ///< free space at which a log directory takes no more writes
+  struct broker_config broker;           ///< Kafka's broker configs, resolved
+  const struct lua_config_topic *topics; ///< in the order of the file
+  int topic_count;                       ///< how many
+  struct arena arena;                    ///< holds all texts and lists
+};
+
+struct lua_config_error {
+  char message[LUA_STATE_TEXT_SIZE]; ///< one line: "config.lua:12: broker.listen: ..."
+  char *trace;                       ///< a traceback of several lines, or NULL; owned: mem_free()
+};
+
+/// Evaluates a configuration.
+///
+/// @param path      the file; NULL: all is default but for the overrides
+/// @param sets      `count` overrides, which win over the file; a key of a list may be repeated
+/// @param is_debug  ask for a traceback with errors
+/// @param[out] config  caller's memory; owned: lua_config_destroy()
+/// @param[out] error   filled on failure
+/// @return 0, ERR_CONFIG
+int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
+                    struct lua_config *config, struct lua_config_error *error);
+
+/// Where the code of the configuration that is being evaluated was last seen; NULL when none is. For the signal handler
+/// of a watchdog on the evaluating thread: a library function that runs for ever cannot be stopped otherwise.
+const struct lua_state_position *lua_config_position(void);
+
+/// Frees what a successful lua_config_load() made.
+void lua_config_destroy(struct lua_config *config);

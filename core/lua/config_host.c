@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What lua/luka/config/ asks of C: reading files, and the checks of Kafka's configs, names and addresses, which live in
+// the layers below. Check functions return nothing when all is well, or a text for the error message.
+#include "lua/config_private.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "metadata/topic_name.h"
+#include "network/listener.h"
+
+enum { HOST_READ_BYTES = 16 * 1024 };
+
+static struct config_load *host_load(lua_State *vm)
+{
+  return lua_touserdata(vm, lua_upvalueindex(1));
+}
+
+/// The end of a check: nothing, or the sentence.
+static int host_verdict(lua_State *vm, int result, const char *message)
+{
+  if (result >= 0) {
+    return 0;
+  }
+  lua_pushstring(vm, message);
+  return 1;
+}
+
+static int host_is_deep(lua_State *vm)
+{
+  lua_pushboolean(vm, lua_state_is_deep(lua_state_of(vm)));
+  return 1;
+}
+
+/// position() -> file, line
+static int host_position(lua_State *vm)
+{
+  const struct lua_state_position *position = lua_state_position(lua_state_of(vm));
+  if (position->source[0] == '\0') {
+    return 0;
+  }
+  lua_pushstring(vm, position->source);
+  lua_pushinteger(vm, position->line);
+  return 2;
+}
+
+static int host_print(lua_State *vm)
+{
+  slog_info("%s", luaL_checkstring(vm, 1));
+  return 0;
+}
+
+/// Reads a file whole, with stdio so that pipes can be read too.
+/// @param[out] text  owned: mem_free()
+/// @return 0 or an errno
+static int host_read_file(const char *path, char **text, size_t *size)
+{
+  FILE *file = fopen(path, "re");
+  if (file == NULL) {
+    return errno;
+  }
+  char *buffer = NULL;
+  size_t total = 0;
+  int err = 0;
+  for (;;) {
+    buffer = mem_realloc(buffer, total + HOST_READ_BYTES);
+    size_t got = fread(buffer + total, 1, HOST_READ_BYTES, file);
+    total += got;
+    if (total > LUA_CONFIG_FILE_MAX) {
+      err = EFBIG;
+      break;
+    }
+    if (got == 0) {
+      err = ferror(file) ? errno : 0;
+      break;
+    }
+  }
+  fclose(file);
+  if (err != 0) {
+    mem_free(buffer);
+    return err;
+  }
+  *text = buffer;
+  *size = total;
+  return 0;
+}
+
+/// read(path) -> text, or nil, why not, whether there is no such file
+static int host_read(lua_State *vm)
+{
+  struct config_load *load = host_load(vm);
+  const char *path = luaL_checkstring(vm, 1);
+  mem_free(load->text);
+  load->text = NULL;
+  size_t size = 0;
+  int err = host_read_file(path, &load->text, &size);
+  if (err == 0) {
+    lua_pushlstring(vm, load->text, size);
+    return 1;
+  }
+  lua_pushnil(vm);
+  if (err == EFBIG) {
+    lua_pushfstring(vm, "is larger than %d bytes", LUA_CONFIG_FILE_MAX);
+  } else {
+    lua_pushfstring(vm, "cannot be read: %s", strerror(err));
+  }
+  lua_pushboolean(vm, err == ENOENT || err == ENOTDIR);
+  return 3;
+}
+
+/// check_broker(name, text) -> what the config takes, when the text is not that
+static int host_check_config(lua_State *vm, const struct config_def *defs, int count)
+{
+  const char *name = luaL_checkstring(vm, 1);
+  const char *text = luaL_checkstring(vm, 2);
+  int index = config_find(defs, count, name);
+  char message[CONFIG_MESSAGE_SIZE] = "a known config";
+  int result = index < 0 ? index : config_set(&defs[index], text, NULL, message);
+  if (index >= 0 && result < 0) {
+    config_describe(&defs[index], message, sizeof message);
+  }
+  return host_verdict(vm, result, message);
+}
+
+static int host_check_broker(lua_State *vm)
+{
+  return host_check_config(vm, broker_config_defs(), BROKER_CONFIG_COUNT);
+}
+
+static int host_check_topic(lua_State *vm)
+{
+  return host_check_config(vm, topic_config_defs(), TOPIC_CONFIG_COUNT);
+}
+
+static int host_check_topic_name(lua_State *vm)
+{
+  size_t length = 0;
+  const char *name = luaL_checklstring(vm, 1, &length);
+  char message[TOPIC_NAME_MESSAGE_SIZE] = "";
+  int result = topic_name_validate(name, length, message);
+  if (result == 0 && topic_name_is_cluster_metadata(name)) {
+    snprintf(message, sizeof message, "is a name that nobody may use");
+    result = ERR_INVALID;
+  }
+  return host_verdict(vm, result, message);
+}
+
+static int host_check_listen(lua_State *vm)
+{
+  struct listener_address address;
+  return host_verdict(vm, listener_parse(luaL_checkstring(vm, 1), &address), error_last()->message);
+}
+
+static int host_check_advertised(lua_State *vm)
+{
+  struct listener_address address;
+  return host_verdict(vm, listener_parse_advertised(luaL_checkstring(vm, 1), &address), error_last()->message);
+}
+
+/// set_broker(name, text): keeps a config that was checked, or says what is wrong.
+static int host_set_broker(lua_State *vm)
+{
+  int result = broker_config_set(&host_load(vm)->config->broker, luaL_checkstring(vm, 1), luaL_checkstring(vm, 2));
+  return host_verdict(vm, result, error_last()->message);
+}
+
+static int host_resolve_broker(lua_State *vm)
+{
+  return host_verdict(vm, broker_config_resolve(&host_load(vm)->config->broker), error_last()->message);
+}
+
+/// resolve_topic({ { name, text }, ... })
+static int host_resolve_topic(lua_State *vm)
+{
+  struct config_entry overrides[TOPIC_CONFIG_COUNT];
+  luaL_checktype(vm, 1, LUA_TTABLE);
+  int count = (int)lua_objlen(vm, 1);
+  luaL_argcheck(vm, count <= TOPIC_CONFIG_COUNT, 1, "too many configs");
+  luaL_checkstack(vm, 2 * count + 2, "too many configs");
+  for (int i = 0; i < count; i++) {
+    lua_rawgeti(vm, 1, i + 1);
+    int pair = lua_gettop(vm);
+    lua_rawgeti(vm, pair, 1);
+    lua_rawgeti(vm, pair, 2);
+    lua_remove(vm, pair);
+    // The table keeps both strings alive.
+    overrides[i].name = luaL_checkstring(vm, -2);
+    overrides[i].value = luaL_checkstring(vm, -1);
+  }
+  struct topic_config values;
+  char message[CONFIG_MESSAGE_SIZE] = "";
+  int result = topic_config_resolve(&host_load(vm)->config->broker.topic, overrides, count, &values, message);
+  return host_verdict(vm, result, message);
+}
+
+/// Pushes a table of each definition's name and type, or of its name and the broker config that gives its default.
+static void host_push_names(lua_State *vm, const struct config_def *defs, int count, bool with_defaults)
+{
+  lua_createtable(vm, 0, count);
+  for (int i = 0; i < count; i++) {
+    const char *value = with_defaults ? defs[i].broker_name : config_type_name(defs[i].type);
+    // A broker config that is not served here is no default either.
+    if (value != NULL && (!with_defaults || config_find(broker_config_defs(), BROKER_CONFIG_COUNT, value) >= 0)) {
+      lua_pushstring(vm, value);
+      lua_setfield(vm, -2, defs[i].name);
+    }
+  }
+}
+
+/// foreign(name) -> what to say about a broker config that Kafka has and Luka does not serve; nothing for other names
+static int host_foreign(lua_State *vm)
+{
+  const char *name = luaL_checkstring(vm, 1);
+  if (broker_config_set(&host_load(vm)->config->broker, name, "") == 0) {
+    return 0;
+  }
+  const char *message = error_last()->message;
+  const char *hint = strstr(message, "is set by ");
+  if (hint != NULL) {
+    lua_pushstring(vm, hint);
+    return 1;
+  }
+  return host_verdict(vm, strstr(message, "known to Kafka") != NULL ? ERR_CONFIG : 0,
+                      "is Kafka's, and not supported yet");
+}
+
+void config_host_push(struct lua_State *vm, struct config_load *load)
+{
+  static const luaL_Reg functions[] = {
+      {"is_deep", host_is_deep},
+      {"position", host_position},
+      {"print", host_print},
+      {"read", host_read},
+      {"foreign", host_foreign},
+      {"check_broker", host_check_broker},
+      {"check_topic", host_check_topic},
+      {"check_topic_name", host_check_topic_name},
+      {"check_listen", host_check_listen},
+      {"check_advertised", host_check_advertised},
+      {"set_broker", host_set_broker},
+      {"resolve_broker", host_resolve_broker},
+      {"resolve_topic", host_resolve_topic},
+  };
+  lua_newtable(vm);
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    lua_pushlightuserdata(vm, load);
+    lua_pushcclosure(vm, functions[i].func, 1);
+    lua_setfield(vm, -2, functions[i].name);
+  }
+  host_push_names(vm, broker_config_defs(), BROKER_CONFIG_COUNT, false);
+  lua_setfield(vm, -2, "broker_types");
+  host_push_names(vm, topic_config_defs(), TOPIC_CONFIG_COUNT, false);
+  lua_setfield(vm, -2, "topic_types");
+  host_push_names(vm, topic_config_defs(), TOPIC_CONFIG_COUNT, true);
+  lua_setfield(vm, -2, "topic_broker_names");
+  lua_pushinteger(vm, LUA_CONFIG_MEMORY_BYTES);
+  lua_setfield(vm, -2, "memory_bytes");
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lua/modules.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "os/file.h"
+
+enum { MODULES_FILE_MAX = 4 * 1024 * 1024 };
+
+/// Registry key of the table of modules that are loaded; its address counts.
+static const char modules_loaded_key;
+
+static int modules_require(lua_State *vm);
+static void modules_load(lua_State *vm, const char *name);
+static int modules_load_file(lua_State *vm, const char *folder, const struct lua_module *module);
+
+void lua_modules_open(struct lua_State *vm)
+{
+  lua_pushlightuserdata(vm, (void *)&modules_loaded_key);
+  lua_newtable(vm);
+  lua_rawset(vm, LUA_REGISTRYINDEX);
+  lua_pushcfunction(vm, modules_require);
+  lua_setglobal(vm, "require");
+}
+
+/// require(name) of internal code.
+static int modules_require(lua_State *vm)
+{
+  const char *name = luaL_checkstring(vm, 1);
+  lua_settop(vm, 1);
+  lua_pushlightuserdata(vm, (void *)&modules_loaded_key);
+  lua_rawget(vm, LUA_REGISTRYINDEX);
+  lua_getfield(vm, 2, name);
+  if (!lua_isnil(vm, -1)) {
+    return 1;
+  }
+  lua_pop(vm, 1);
+  modules_load(vm, name);
+  lua_pushvalue(vm, 1);
+  lua_call(vm, 1, 1);
+  lua_pushvalue(vm, -1);
+  lua_setfield(vm, 2, name);
+  return 1;
+}
+
+/// Pushes the chunk of a module, or raises.
+static void modules_load(lua_State *vm, const char *name)
+{
+  const struct lua_module *module = NULL;
+  for (size_t i = 0; i < lua_modules_count && module == NULL; i++) {
+    module = strcmp(lua_modules[i].name, name) == 0 ? &lua_modules[i] : NULL;
+  }
+  if (module == NULL) {
+    luaL_error(vm, "there is no module '%s'", name);
+    return;
+  }
+  const char *folder = getenv("LUKA_LUA_PATH");
+  int status = 0;
+  if (folder != NULL && folder[0] != '\0') {
+    status = modules_load_file(vm, folder, module);
+  } else {
+    // '=' marks internal code: lua_state_position() looks for '@'.
+    lua_pushfstring(vm, "=%s", module->path);
+    status = luaL_loadbufferx(vm, module->text, module->size, lua_tostring(vm, -1), "t");
+    lua_remove(vm, -2);
+  }
+  if (status != 0) {
+    lua_error(vm);
+  }
+}
+
+/// Pushes the chunk of a module read from a folder, or an error; returns 0 or an error status as of Lua.
+static int modules_load_file(lua_State *vm, const char *folder, const struct lua_module *module)
+{
+  lua_pushfstring(vm, "%s/%s", folder, module->path);
+  char *text = NULL;
+  size_t size = 0;
+  if (file_read_all(lua_tostring(vm, -1), MODULES_FILE_MAX, &text, &size) < 0) {
+    lua_pushstring(vm, error_last()->message);
+    return LUA_ERRRUN;
+  }
+  lua_pushfstring(vm, "=%s", lua_tostring(vm, -1));
+  int status = luaL_loadbufferx(vm, text, size, lua_tostring(vm, -1), "t");
+  mem_free(text);
+  return status;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lua/state.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <luajit.h>
+#include <lualib.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "lua/modules.h"
+#include "os/clock.h"
+
+enum {
+  STATE_HOOK_STEPS = 1000,             ///< instructions between two looks at the clock
+  STATE_TIMED_BLOCK_BYTES = 32 * 1024, ///< allocations from this size on look at the clock too
+  STATE_STACK_BYTES = 512 * 1024,      ///< C stack that nested calls between C and Lua may use
+  STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
+};
+
+struct lua_state {
+  lua_State *vm;                      ///< main thread of the state
+  struct lua_state_limits limits;     ///< as given
+  size_t used_bytes;                  ///< allocated by LuaJIT now
+  int64_t deadline_ms;                ///< monotonic; 0: no call is running
+  bool is_expired;                    ///< the running call passed its deadline
+  uintptr_t stack_base;               ///< address of the frame of lua_state_call(); the stack grows down from it
+  struct lua_state_position position; ///< see lua_state_position()
+};
+
+/// The one argument of state_enter().
+struct state_call {
+  int (*fn)(lua_State *vm); ///< what to run
+  void *arg;                ///< for it
+};
+
+static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_size);
+static void state_hook(lua_State *vm, lua_Debug *event);
+static int state_open(lua_State *vm);
+static void state_arm(struct lua_state *state);
+static void state_fail(struct lua_state *state, int status, struct lua_state_failure *failure);
+
+int lua_state_new(const struct lua_state_limits *limits, struct lua_state **state)
+{
+  struct lua_state *made = mem_zalloc(sizeof *made);
+  made->limits = *limits;
+  if (made->limits.memory_bytes < LUA_STATE_MEMORY_MIN) {
+    made->limits.memory_bytes = LUA_STATE_MEMORY_MIN;
+  }
+  made->vm = lua_newstate(state_alloc, made);
+  if (made->vm == NULL) {
+    mem_free(made);
+    return error_set(ERR_SCRIPT, "LuaJIT cannot make a state: a GC64 build of LuaJIT 2.1 is needed");
+  }
+  struct lua_state_failure failure;
+  if (lua_state_call(made, state_open, NULL, &failure) < 0) {
+    lua_state_delete(made);
+    return error_set(ERR_SCRIPT, "cannot open the Lua libraries: %s", failure.message);
+  }
+  *state = made;
+  return 0;
+}
+
+void lua_state_delete(struct lua_state *state)
+{
+  if (state != NULL) {
+    lua_close(state->vm);
+    mem_free(state);
+  }
+}
+
+int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), void *arg,
+                   struct lua_state_failure *failure)
+{
+  state->stack_base = (uintptr_t)__builtin_frame_address(0);
+  state->is_expired = false;
+  state->deadline_ms = clock_mono_ms() + state->limits.budget_ms;
+  state->position.source[0] = '\0';
+  state->position.line = 0;
+  state_arm(state);
+  int status = lua_cpcall(state->vm, fn, arg);
+  lua_sethook(state->vm, NULL, 0, 0);
+  state->deadline_ms = 0;
+  // A call that caught the last error and returned in the same step is late all the same.
+  if (status == 0 && !state->is_expired) {
+    return 0;
+  }
+  if (failure != NULL) {
+    state_fail(state, status, failure);
+  }
+  lua_settop(state->vm, 0);
+  lua_gc(state->vm, LUA_GCCOLLECT, 0);
+  return error_set(ERR_SCRIPT, "%s", failure != NULL ? failure->message : "a Lua call failed");
+}
+
+struct lua_state *lua_state_of(struct lua_State *vm)
+{
+  void *state = NULL;
+  lua_getallocf(vm, &state);
+  return state;
+}
+
+const struct lua_state_position *lua_state_position(const struct lua_state *state)
+{
+  return &state->position;
+}
+
+bool lua_state_is_deep(const struct lua_state *state)
+{
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  return here < state->stack_base && state->stack_base - here > STATE_STACK_BYTES;
+}
+
+bool lua_state_is_expired(const struct lua_state *state)
+{
+  return state->is_expired;
+}
+
+size_t lua_state_memory(const struct lua_state *state, size_t *cap)
+{
+  if (cap != NULL) {
+    *cap = state->limits.memory_bytes;
+  }
+  return state->used_bytes;
+}
+
+/// LuaJIT's allocator. Refusing raises "not enough memory" in Lua, so only growth is refused: the collector shrinks
+/// blocks where it cannot cope with an error. Library functions that fill large blocks run long between two steps of
+/// the hook, so large blocks look at the clock as well.
+static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_size)
+{
+  struct lua_state *state = arg;
+  if (block == NULL) {
+    old_size = 0;
+  }
+  if (new_size == 0) {
+    free(block);
+    state->used_bytes -= old_size;
+    return NULL;
+  }
+  if (new_size > old_size) {
+    if (new_size - old_size > state->limits.memory_bytes - state->used_bytes) {
+      return NULL;
+    }
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && clock_mono_ms() > state->deadline_ms) {
+      state->is_expired = true;
+      return NULL;
+    }
+  }
+  void *result = realloc(block, new_size);
+  if (result != NULL) {
+    state->used_bytes = state->used_bytes - old_size + new_size;
+  }
+  return result;
+}
+
+/// Called after every STATE_HOOK_STEPS instructions, and for each line when the state tracks lines. Once time is up it
+/// comes back at every instruction and raises each time, so that code cannot go on in the body of a pcall loop.
+static void state_hook(lua_State *vm, lua_Debug *event)
+{
+  struct lua_state *state = lua_state_of(vm);
+  if (event->event == LUA_HOOKLINE && !state->is_expired) {
+    lua_getinfo(vm, "S", event);
+    if (event->source[0] == '@') {
+      snprintf(state->position.source, sizeof state->position.source, "%s", event->source + 1);
+      state->position.line = event->currentline;
+    }
+    return;
+  }
+  if (!state->is_expired && clock_mono_ms() <= state->deadline_ms) {
+    return;
+  }
+  state->is_expired = true;
+  lua_sethook(vm, state_hook, LUA_MASKCOUNT, 1);
+  luaL_error(vm, "out of time");
+}
+
+static void state_arm(struct lua_state *state)
+{
+  lua_sethook(state->vm, state_hook, LUA_MASKCOUNT | (state->limits.is_tracking ? LUA_MASKLINE : 0), STATE_HOOK_STEPS);
+}
+
+static int state_open(lua_State *vm)
+{
+  static const luaL_Reg libraries[] = {
+      {"", luaopen_base},
+      {LUA_TABLIBNAME, luaopen_table},
+      {LUA_STRLIBNAME, luaopen_string},
+      {LUA_MATHLIBNAME, luaopen_math},
+      {LUA_BITLIBNAME, luaopen_bit},
+      {LUA_OSLIBNAME, luaopen_os},
+      {LUA_DBLIBNAME, luaopen_debug},
+  };
+  luaJIT_setmode(vm, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  lua_gc(vm, LUA_GCSETPAUSE, STATE_GC_PAUSE);
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    lua_pushcfunction(vm, libraries[i].func);
+    lua_pushstring(vm, libraries[i].name);
+    lua_call(vm, 1, 0);
+  }
+  lua_modules_open(vm);
+  return 0;
+}
+
+/// Words for the error on top of the stack; allocates nothing in the state.
+static void state_fail(struct lua_state *state, int status, struct lua_state_failure *failure)
+{
+  failure->is_limit = true;
+  if (state->is_expired) {
+    snprintf(failure->message, sizeof failure->message, "took longer than %d ms", state->limits.budget_ms);
+  } else if (status == LUA_ERRMEM) {
+    snprintf(failure->message, sizeof failure->message, "not enough memory");
+  } else {
+    failure->is_limit = false;
+    int type = lua_type(state->vm, -1);
+    if (type == LUA_TSTRING) {
+      snprintf(failure->message, sizeof failure->message, "%s", lua_tostring(state->vm, -1));
+    } else {
+      snprintf(failure->message, sizeof failure->message, "the error is a %s", lua_typename(state->vm, type));
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every Kafka broker config that means something here: BROKER_CONFIG_X(type, field, name, default, min, max, valid
+// texts, documentation), sorted by name. Include with BROKER_CONFIG_X defined; the default of NULL means: no value
+// unless it is set.
+
+// clang-format off
+BROKER_CONFIG_X(BOOL, auto_create_topics_enable, "auto.create.topics.enable", "true", NO_MIN, NO_MAX, VALID_ANY,
+  "Whether a metadata request that allows it creates the topics it names.")
+BROKER_CONFIG_X(TEXT, broker_rack, "broker.rack", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Rack of this broker, told to clients.")
+BROKER_CONFIG_X(LEVEL, compression_gzip_level, "compression.gzip.level", "-1", 1, 9, VALID_ANY,
+  "Default of the topic config of that name.")
+BROKER_CONFIG_X(INT, compression_lz4_level, "compression.lz4.level", "9", 1, 17, VALID_ANY,
+  "Default of the topic config of that name.")
+BROKER_CONFIG_X(ENUM, compression_type, "compression.type", "producer", NO_MIN, NO_MAX, VALID("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+  "Default of the topic config of that name.")
+BROKER_CONFIG_X(INT, compression_zstd_level, "compression.zstd.level", "3", -131072, 22, VALID_ANY,
+  "Default of the topic config of that name.")
+BROKER_CONFIG_X(LONG, connections_max_idle_ms, "connections.max.idle.ms", "600000", NO_MIN, NO_MAX, VALID_ANY,
+  "How long a silent connection is kept; negative: for ever.")
+BROKER_CONFIG_X(INT, default_replication_factor, "default.replication.factor", "1", 1, 32767, VALID_ANY,
+  "Replicas of topics that are created without a number.")
+BROKER_CONFIG_X(BOOL, delete_topic_enable, "delete.topic.enable", "true", NO_MIN, NO_MAX, VALID_ANY,
+  "Whether topics can be deleted.")
+BROKER_CONFIG_X(INT, fetch_max_bytes, "fetch.max.bytes", "57671680", 1024, NO_MAX, VALID_ANY,
+  "Most bytes of records in one fetch response, whatever the client asks for.")
+BROKER_CONFIG_X(LONG, log_cleaner_delete_retention_ms, "log.cleaner.delete.retention.ms", "86400000", 0, NO_MAX, VALID_ANY,
+  "Default of delete.retention.ms.")
+BROKER_CONFIG_X(LONG, log_cleaner_max_compaction_lag_ms, "log.cleaner.max.compaction.lag.ms", "9223372036854775807", 1, NO_MAX, VALID_ANY,
+  "Default of max.compaction.lag.ms.")
+BROKER_CONFIG_X(DOUBLE, log_cleaner_min_cleanable_ratio, "log.cleaner.min.cleanable.ratio", "0.5", 0, 1, VALID_ANY,
+  "Default of min.cleanable.dirty.ratio.")
+BROKER_CONFIG_X(LONG, log_cleaner_min_compaction_lag_ms, "log.cleaner.min.compaction.lag.ms", "0", 0, NO_MAX, VALID_ANY,
+  "Default of min.compaction.lag.ms.")
+BROKER_CONFIG_X(FLAGS, log_cleanup_policy, "log.cleanup.policy", "delete", NO_MIN, NO_MAX, VALID("compact", "delete"),
+  "Default of cleanup.policy.")
+BROKER_CONFIG_X(LONG, log_flush_interval_messages, "log.flush.interval.messages", "9223372036854775807", 1, NO_MAX, VALID_ANY,
+  "Default of flush.messages.")
+BROKER_CONFIG_X(LONG, log_flush_interval_ms, "log.flush.interval.ms", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Default of flush.ms; unset: log.flush.scheduler.interval.ms.")
+BROKER_CONFIG_X(INT, log_flush_offset_checkpoint_interval_ms, "log.flush.offset.checkpoint.interval.ms", "60000", 0, NO_MAX, VALID_ANY,
+  "How often the recovery points are written.")
+BROKER_CONFIG_X(LONG, log_flush_scheduler_interval_ms, "log.flush.scheduler.interval.ms", "9223372036854775807", NO_MIN, NO_MAX, VALID_ANY,
+  "How often logs are looked at for flush.ms.")
+BROKER_CONFIG_X(INT, log_flush_start_offset_checkpoint_interval_ms, "log.flush.start.offset.checkpoint.interval.ms", "60000", 0, NO_MAX, VALID_ANY,
+  "How often the log start offsets are written.")
+BROKER_CONFIG_X(INT, log_index_interval_bytes, "log.index.interval.bytes", "4096", 0, NO_MAX, VALID_ANY,
+  "Default of index.interval.bytes.")
+BROKER_CONFIG_X(INT, log_index_size_max_bytes, "log.index.size.max.bytes", "10485760", 4, NO_MAX, VALID_ANY,
+  "Default of segment.index.bytes.")
+BROKER_CONFIG_X(LONG, log_message_timestamp_after_max_ms, "log.message.timestamp.after.max.ms", "3600000", 0, NO_MAX, VALID_ANY,
+  "Default of message.timestamp.after.max.ms.")
+BROKER_CONFIG_X(LONG, log_message_timestamp_before_max_ms, "log.message.timestamp.before.max.ms", "9223372036854775807", 0, NO_MAX, VALID_ANY,
+  "Default of message.timestamp.before.max.ms.")
+BROKER_CONFIG_X(ENUM, log_message_timestamp_type, "log.message.timestamp.type", "CreateTime", NO_MIN, NO_MAX, VALID("CreateTime", "LogAppendTime"),
+  "Default of message.timestamp.type.")
+BROKER_CONFIG_X(BOOL, log_preallocate, "log.preallocate", "false", NO_MIN, NO_MAX, VALID_ANY,
+  "Default of preallocate.")
+BROKER_CONFIG_X(LONG, log_retention_bytes, "log.retention.bytes", "-1", NO_MIN, NO_MAX, VALID_ANY,
+  "Default of retention.bytes.")
+BROKER_CONFIG_X(LONG, log_retention_check_interval_ms, "log.retention.check.interval.ms", "300000", 1, NO_MAX, VALID_ANY,
+  "How often old segments are looked for.")
+BROKER_CONFIG_X(INT, log_retention_hours, "log.retention.hours", "168", NO_MIN, NO_MAX, VALID_ANY,
+  "Default of retention.ms in hours; log.retention.minutes and log.retention.ms win over it.")
+BROKER_CONFIG_X(INT, log_retention_minutes, "log.retention.minutes", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Default of retention.ms in minutes; log.retention.ms wins over it.")
+BROKER_CONFIG_X(LONG, log_retention_ms, "log.retention.ms", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Default of retention.ms; -1: for ever.")
+BROKER_CONFIG_X(INT, log_roll_hours, "log.roll.hours", "168", 1, NO_MAX, VALID_ANY,
+  "Default of segment.ms in hours; log.roll.ms wins over it.")
+BROKER_CONFIG_X(INT, log_roll_jitter_hours, "log.roll.jitter.hours", "0", 0, NO_MAX, VALID_ANY,
+  "Default of segment.jitter.ms in hours; log.roll.jitter.ms wins over it.")
+BROKER_CONFIG_X(LONG, log_roll_jitter_ms, "log.roll.jitter.ms", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Default of segment.jitter.ms.")
+BROKER_CONFIG_X(LONG, log_roll_ms, "log.roll.ms", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Default of segment.ms.")
+BROKER_CONFIG_X(INT, log_segment_bytes, "log.segment.bytes", "1073741824", 1048576, NO_MAX, VALID_ANY,
+  "Default of segment.bytes.")
+BROKER_CONFIG_X(LONG, log_segment_delete_delay_ms, "log.segment.delete.delay.ms", "60000", 0, NO_MAX, VALID_ANY,
+  "Default of file.delete.delay.ms.")
+BROKER_CONFIG_X(INT, max_connections, "max.connections", "2147483647", 0, NO_MAX, VALID_ANY,
+  "Most connections at a time.")
+BROKER_CONFIG_X(INT, max_decompressed_message_bytes, "max.decompressed.message.bytes", "2147483639", 1, 2147483639, VALID_ANY,
+  "Default of the topic config of that name.")
+BROKER_CONFIG_X(INT, max_incremental_fetch_session_cache_slots, "max.incremental.fetch.session.cache.slots", "1000", 0, NO_MAX, VALID_ANY,
+  "Most fetch sessions kept at a time.")
+BROKER_CONFIG_X(INT, message_max_bytes, "message.max.bytes", "1048588", 0, NO_MAX, VALID_ANY,
+  "Default of max.message.bytes.")
+BROKER_CONFIG_X(INT, min_insync_replicas, "min.insync.replicas", "1", 1, NO_MAX, VALID_ANY,
+  "Default of the topic config of that name.")
+BROKER_CONFIG_X(INT, num_partitions, "num.partitions", "1", 1, NO_MAX, VALID_ANY,
+  "Partitions of topics that are created without a number.")
+BROKER_CONFIG_X(INT, num_recovery_threads_per_data_dir, "num.recovery.threads.per.data.dir", "2", 1, NO_MAX, VALID_ANY,
+  "Logs of one directory that are recovered at a time.")
+BROKER_CONFIG_X(LONG, replica_high_watermark_checkpoint_interval_ms, "replica.high.watermark.checkpoint.interval.ms", "5000", NO_MIN, NO_MAX, VALID_ANY,
+  "How often the high watermarks are written.")
+BROKER_CONFIG_X(INT, socket_listen_backlog_size, "socket.listen.backlog.size", "50", 1, NO_MAX, VALID_ANY,
+  "Connections that may wait to be accepted.")
+BROKER_CONFIG_X(INT, socket_receive_buffer_bytes, "socket.receive.buffer.bytes", "102400", NO_MIN, NO_MAX, VALID_ANY,
+  "Receive buffer of a connection's socket; -1: the system's default.")
+BROKER_CONFIG_X(INT, socket_request_max_bytes, "socket.request.max.bytes", "104857600", 1, NO_MAX, VALID_ANY,
+  "Largest request; a longer one closes its connection.")
+BROKER_CONFIG_X(INT, socket_send_buffer_bytes, "socket.send.buffer.bytes", "102400", NO_MIN, NO_MAX, VALID_ANY,
+  "Send buffer of a connection's socket; -1: the system's default.")
+BROKER_CONFIG_X(BOOL, unclean_leader_election_enable, "unclean.leader.election.enable", "false", NO_MIN, NO_MAX, VALID_ANY,
+  "Default of the topic config of that name.")
+// clang-format on

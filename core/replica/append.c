@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/append.h"
+
+#include <stddef.h>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "event/loop.h"
+#include "os/clock.h"
+#include "replica/high_watermark.h"
+#include "replica/manager.h"
+#include "replica/partition.h"
+
+enum {
+  APPEND_GATHER = 64, // batches in one log_append()
+  APPEND_ROUNDS = 8,  // rounds before the appender is passed on
+};
+
+/// Puts what was pushed, oldest first, behind what is ready.
+static void append_collect(struct partition *part)
+{
+  struct append_job *newest = atomic_exchange(&part->jobs, NULL);
+  struct append_job *oldest = NULL;
+  while (newest != NULL) {
+    struct append_job *next = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  struct append_job **end = &part->ready;
+  while (*end != NULL) {
+    end = &(*end)->next;
+  }
+  *end = oldest;
+}
+
+static void append_done(struct append_job *job)
+{
+  struct partition *part = job->part;
+  if (job->done != NULL) {
+    job->done(job);
+  }
+  partition_unref(part);
+}
+
+static void append_done_mail(struct mail *mail)
+{
+  append_done(CONTAINER_OF(mail, struct append_job, mail));
+}
+
+/// Sends a finished job home, or keeps it for the end of the turn when this is its home.
+static void append_finish(struct append_job *job, struct append_job ***local_end)
+{
+  if (job->reply == NULL || job->reply == event_loop_current()) {
+    job->next = NULL;
+    **local_end = job;
+    *local_end = &job->next;
+  } else {
+    job->mail.run = append_done_mail;
+    event_loop_post(job->reply, &job->mail);
+  }
+}
+
+/// Why a batch may not be appended now; 0 when it may.
+static int append_refusal(const struct partition_state *state, const struct append_job *job)
+{
+  TRY(partition_check_leader(state));
+  return partition_check_epoch(state, job->leader_epoch);
+}
+
+/// Appends the run of appends at the head of the ready list with one write.
+static void append_run_batches(struct partition *part, struct append_job ***local_end)
+{
+  struct append_job *jobs[APPEND_GATHER];
+  struct log_batch batches[APPEND_GATHER];
+  int count = 0;
+  int64_t now_ms = clock_wall_ms();
+  struct partition_state state;
+  partition_read_state(part, &state);
+  while (part->ready != NULL && part->ready->change == NULL && count < APPEND_GATHER) {
+    struct append_job *job = part->ready;
+    part->ready = job->next;
+    job->append_time_ms = now_ms;
+    job->log_start_offset = state.log_start_offset;
+    job->result = append_refusal(&state, job);
+    if (job->result < 0) {
+      append_finish(job, local_end);
+      continue;
+    }
+    batches[count] = job->batch;
+    jobs[count++] = job;
+  }
+  if (count == 0) {
+    return;
+  }
+  int result = log_append(part->log, batches, count, state.leader_epoch, now_ms);
+  if (result < 0) {
+    replica_manager_append_failed(part->manager, part, result);
+  }
+  int64_t bytes = 0;
+  for (int i = 0; i < count; i++) {
+    jobs[i]->batch = batches[i];
+    jobs[i]->result = batches[i].result;
+    bytes += batches[i].result == 0 ? (int64_t)batches[i].size : 0;
+  }
+  high_watermark_appended(part, bytes);
+  for (int i = 0; i < count; i++) {
+    append_finish(jobs[i], local_end);
+  }
+}
+
+/// One round: all that is ready. The appender is held.
+static void append_run(struct partition *part, struct append_job ***local_end)
+{
+  append_collect(part);
+  while (part->ready != NULL) {
+    struct append_job *job = part->ready;
+    if (job->change == NULL) {
+      append_run_batches(part, local_end);
+    } else {
+      part->ready = job->next;
+      job->change(job);
+      append_finish(job, local_end);
+    }
+  }
+}
+
+static void append_hold(struct partition *part);
+
+static void append_take_over(struct mail *mail)
+{
+  struct partition *part = CONTAINER_OF(mail, struct partition, handover);
+  append_hold(part);
+  partition_unref(part);
+}
+
+/// Runs jobs until none waits or the appender has been passed on. The appender is held.
+static void append_hold(struct partition *part)
+{
+  struct append_job *local = NULL;
+  struct append_job **local_end = &local;
+  partition_ref(part);
+  for (int round = 0;; round++) {
+    append_run(part, &local_end);
+    struct append_job *newest = atomic_load(&part->jobs);
+    if (newest != NULL && round >= APPEND_ROUNDS && newest->reply != NULL && newest->reply != event_loop_current()) {
+      part->handover.run = append_take_over;
+      partition_ref(part);
+      event_loop_post(newest->reply, &part->handover);
+      break;
+    }
+    atomic_store(&part->is_held, false);
+    // A job pushed before that store may have found the appender busy: look again.
+    if (atomic_load(&part->jobs) == NULL || atomic_exchange(&part->is_held, true)) {
+      break;
+    }
+  }
+  while (local != NULL) {
+    struct append_job *job = local;
+    local = job->next;
+    append_done(job);
+  }
+  partition_unref(part);
+}
+
+void partition_submit(struct partition *part, struct append_job *job)
+{
+  CHECK(epoch_is_inside());
+  job->part = partition_ref(part);
+  struct append_job *newest = atomic_load_explicit(&part->jobs, memory_order_relaxed);
+  do {
+    job->next = newest;
+  } while (!atomic_compare_exchange_weak(&part->jobs, &newest, job));
+  if (!atomic_exchange(&part->is_held, true)) {
+    append_hold(part);
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The high watermark: the first offset that consumers may not see. With a replica list of one it follows the log end;
+// followers will hold it back. Moving it publishes the partition's state and wakes those whose bytes have come.
+#pragma once
+
+#include <stdint.h>
+
+struct partition;
+
+/// After an append of `bytes`: moves the high watermark and wakes waiters. While holding the appender.
+void high_watermark_appended(struct partition *part, int64_t bytes);
+
+/// After the log start or end changed otherwise (retention, truncation, a new role): publishes them and wakes all.
+/// While holding the appender.
+void high_watermark_reset(struct partition *part);

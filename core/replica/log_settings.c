@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/log_settings.h"
+
+#include "log/log.h"
+#include "metadata/topic_config.h"
+
+void log_settings_from_topic(const struct topic_config *topic, struct log_config *log)
+{
+  log_config_default(log);
+  log->segment_bytes = topic->segment_bytes;
+  log->index_interval_bytes = topic->index_interval_bytes;
+  log->segment_index_bytes = topic->segment_index_bytes;
+  log->max_message_bytes = topic->max_message_bytes;
+  log->segment_ms = topic->segment_ms;
+  log->segment_jitter_ms = topic->segment_jitter_ms;
+  log->retention_bytes = topic->retention_bytes;
+  log->retention_ms = topic->retention_ms;
+  log->file_delete_delay_ms = topic->file_delete_delay_ms;
+  log->preallocate = topic->preallocate;
+  log->is_deleting = (topic->cleanup_policy & CLEANUP_DELETE) != 0;
+  log->is_compacted = (topic->cleanup_policy & CLEANUP_COMPACT) != 0;
+  log->is_log_append_time = topic->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND;
+}

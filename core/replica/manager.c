@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/manager.h"
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "event/loop.h"
+#include "event/pool.h"
+#include "log/log.h"
+#include "log/log_manager.h"
+#include "metadata/image.h"
+#include "os/clock.h"
+#include "replica/append.h"
+#include "replica/high_watermark.h"
+#include "replica/log_settings.h"
+#include "replica/partition.h"
+#include "replica/table.h"
+#include "replica/watch.h"
+
+enum { REPLICA_LOG_INTERVAL_MS = 1000 };
+
+struct replica_manager {
+  struct replica_manager_options options; ///< borrowed things
+  struct partition_directory directory;   ///< written by the control thread
+};
+
+/// One replica of a change.
+struct replica_entry {
+  struct log_config config;    ///< what its log is opened with
+  struct partition *part;      ///< referenced
+  int32_t leader_epoch;        ///< as the controller says
+  bool is_leader;              ///< this broker leads it
+  struct append_job job;         ///< dropping: the change of role
+  struct replica_change *change; ///< dropping: the change it is part of
+};
+
+/// A change under way: the replicas of some topics on this broker.
+struct replica_change {
+  struct replica_manager *manager; ///< borrowed
+  struct pool_job pool;            ///< opens or deletes the logs
+  struct replica_entry *entries;   ///< owned
+  struct log_wanted *wanted;       ///< opening: beside the entries, owned
+  int32_t count;                   ///< entries
+  int32_t pending;                 ///< dropping: changes of role not done yet
+  replica_change_done_fn done;     ///< told on the control loop
+  void *arg;                       ///< for done
+};
+
+struct replica_manager *replica_manager_new(const struct replica_manager_options *options)
+{
+  struct replica_manager *manager = mem_zalloc(sizeof *manager);
+  manager->options = *options;
+  partition_directory_create(&manager->directory);
+  return manager;
+}
+
+void replica_manager_delete(struct replica_manager *manager)
+{
+  if (manager != NULL) {
+    partition_directory_destroy(&manager->directory);
+    mem_free(manager);
+  }
+}
+
+struct partition *replica_manager_find(struct replica_manager *manager, const struct uuid *topic_id, int32_t index)
+{
+  return partition_directory_find(&manager->directory, topic_id, index);
+}
+
+int64_t replica_manager_count(struct replica_manager *manager)
+{
+  return (int64_t)partition_directory_all(&manager->directory)->count;
+}
+
+// ---- changes ----
+
+static bool replica_is_here(const struct replica_manager *manager, const struct metadata_partition *partition)
+{
+  for (int32_t i = 0; i < partition->replica_count; i++) {
+    if (partition->replicas[i] == manager->options.broker_id) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Counts the replicas that topics have here.
+static int32_t replica_count(const struct replica_manager *manager, const struct metadata_topic *const *topics,
+                             int32_t count)
+{
+  int32_t replicas = 0;
+  for (int32_t i = 0; i < count; i++) {
+    for (int32_t j = 0; j < topics[i]->partition_count; j++) {
+      replicas += replica_is_here(manager, &topics[i]->partitions[j]) ? 1 : 0;
+    }
+  }
+  return replicas;
+}
+
+static struct replica_change *replica_change_new(struct replica_manager *manager, int32_t count,
+                                                 replica_change_done_fn done, void *arg)
+{
+  struct replica_change *change = mem_zalloc(sizeof *change);
+  change->manager = manager;
+  change->entries = mem_array((size_t)count, sizeof *change->entries);
+  change->wanted = mem_array((size_t)count, sizeof *change->wanted);
+  change->done = done;
+  change->arg = arg;
+  return change;
+}
+
+static void replica_change_finish(struct replica_change *change)
+{
+  replica_change_done_fn done = change->done;
+  void *arg = change->arg;
+  for (int32_t i = 0; i < change->count; i++) {
+    partition_unref(change->entries[i].part);
+  }
+  mem_free(change->entries);
+  mem_free(change->wanted);
+  mem_free(change);
+  done(arg);
+}
+
+// ---- opening ----
+
+/// Lists the replicas that topics have here, each with a partition that is still offline.
+static void replica_gather(struct replica_change *change, const struct metadata_topic *const *topics, int32_t count,
+                           bool is_load)
+{
+  struct replica_manager *manager = change->manager;
+  for (int32_t i = 0; i < count; i++) {
+    const struct metadata_topic *topic = topics[i];
+    for (int32_t j = 0; j < topic->partition_count; j++) {
+      const struct metadata_partition *known = &topic->partitions[j];
+      if (!replica_is_here(manager, known)) {
+        continue;
+      }
+      struct replica_entry *entry = &change->entries[change->count];
+      log_settings_from_topic(&topic->config, &entry->config);
+      entry->part = partition_new(manager, topic->name, &topic->id, j, manager->options.workers,
+                                  manager->options.worker_count);
+      entry->leader_epoch = known->leader_epoch;
+      entry->is_leader = known->leader == manager->options.broker_id;
+      change->wanted[change->count] = (struct log_wanted){
+          .topic = entry->part->topic,
+          .partition = j,
+          .topic_id = topic->id,
+          .config = &entry->config,
+          .is_new = !is_load,
+          .owner = entry->part,
+      };
+      change->count++;
+    }
+  }
+}
+
+/// Gives a partition its log and its role; nobody else knows it yet.
+static void replica_begin(struct replica_entry *entry, struct log_wanted *wanted)
+{
+  struct partition *part = entry->part;
+  struct partition_state state = {.role = PARTITION_OFFLINE, .leader_epoch = entry->leader_epoch};
+  if (wanted->log == NULL) {
+    slog_error("partition %s-%d is offline: %s", part->topic, part->index, error_text(wanted->error));
+  } else {
+    part->log = wanted->log;
+    state.role = entry->is_leader ? PARTITION_LEADER : PARTITION_FOLLOWER;
+    if (entry->is_leader) {
+      log_assign_leader_epoch(part->log, entry->leader_epoch);
+    }
+    state.log_start_offset = log_start_offset(part->log);
+    state.epoch_start_offset = log_end_offset(part->log);
+    state.high_watermark = entry->is_leader ? log_end_offset(part->log) : wanted->high_watermark;
+    state.last_stable_offset = state.high_watermark;
+  }
+  partition_write_state(part, &state);
+}
+
+/// Control thread, logs are open: the partitions can be found from now on.
+static void replica_opened(struct replica_change *change)
+{
+  struct partition **parts = mem_array((size_t)change->count, sizeof *parts);
+  for (int32_t i = 0; i < change->count; i++) {
+    replica_begin(&change->entries[i], &change->wanted[i]);
+    parts[i] = change->entries[i].part;
+  }
+  partition_directory_change(&change->manager->directory, parts, (size_t)change->count, NULL, 0);
+  mem_free(parts);
+  replica_change_finish(change);
+}
+
+static void replica_open_work(struct pool_job *job)
+{
+  struct replica_change *change = CONTAINER_OF(job, struct replica_change, pool);
+  for (int32_t i = 0; i < change->count; i++) {
+    // What went wrong is in the entry; the partition is offline then.
+    if (log_manager_open_log(change->manager->options.logs, &change->wanted[i]) < 0) {
+      slog_error("cannot open the log of %s-%d: %s", change->wanted[i].topic, change->wanted[i].partition,
+                 error_last()->message);
+    }
+  }
+}
+
+static void replica_open_done(struct pool_job *job)
+{
+  replica_opened(CONTAINER_OF(job, struct replica_change, pool));
+}
+
+void replica_manager_open(struct replica_manager *manager, const struct metadata_topic *const *topics, int32_t count,
+                          bool is_load, replica_change_done_fn done, void *arg)
+{
+  struct replica_change *change = replica_change_new(manager, replica_count(manager, topics, count), done, arg);
+  replica_gather(change, topics, count, is_load);
+  if (!is_load) {
+    pool_submit(manager->options.pool, &change->pool, replica_open_work, manager->options.control, replica_open_done);
+    return;
+  }
+  // A failure of all directories shows in each entry.
+  if (log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false) < 0) {
+    slog_error("cannot start the data directories: %s", error_last()->message);
+  }
+  replica_opened(change);
+}
+
+// ---- dropping ----
+
+/// While holding the appender: from here on nothing is appended and every reader is told.
+static void replica_drop_role(struct append_job *job)
+{
+  struct partition_state state;
+  partition_read_state(job->part, &state);
+  state.role = PARTITION_DELETED;
+  partition_write_state(job->part, &state);
+  watch_notify_all(job->part);
+}
+
+static void replica_drop_work(struct pool_job *job)
+{
+  struct replica_change *change = CONTAINER_OF(job, struct replica_change, pool);
+  for (int32_t i = 0; i < change->count; i++) {
+    struct partition *part = change->entries[i].part;
+    if (part->log != NULL && log_manager_delete_log(change->manager->options.logs, part->log) < 0) {
+      slog_error("cannot delete the log of %s-%d: %s", part->topic, part->index, error_last()->message);
+    }
+  }
+}
+
+static void replica_drop_done(struct pool_job *job)
+{
+  replica_change_finish(CONTAINER_OF(job, struct replica_change, pool));
+}
+
+/// Control thread: one more partition has given up its role.
+static void replica_drop_next(struct replica_change *change)
+{
+  if (--change->pending == 0) {
+    const struct replica_manager_options *options = &change->manager->options;
+    pool_submit(options->pool, &change->pool, replica_drop_work, options->control, replica_drop_done);
+  }
+}
+
+static void replica_dropped_role(struct append_job *job)
+{
+  replica_drop_next(CONTAINER_OF(job, struct replica_entry, job)->change);
+}
+
+void replica_manager_drop(struct replica_manager *manager, const struct metadata_topic *const *topics, int32_t count,
+                          replica_change_done_fn done, void *arg)
+{
+  int32_t room = replica_count(manager, topics, count);
+  struct replica_change *change = replica_change_new(manager, room, done, arg);
+  struct partition **parts = mem_array((size_t)room, sizeof *parts);
+  for (int32_t i = 0; i < count; i++) {
+    for (int32_t j = 0; j < topics[i]->partition_count; j++) {
+      struct partition *part = replica_manager_find(manager, &topics[i]->id, j);
+      if (part != NULL) {
+        CHECK(change->count < room);
+        parts[change->count] = part;
+        change->entries[change->count++].part = partition_ref(part);
+      }
+    }
+  }
+  partition_directory_change(&manager->directory, NULL, 0, parts, (size_t)change->count);
+  mem_free(parts);
+  change->pending = change->count + 1;
+  for (int32_t i = 0; i < change->count; i++) {
+    struct append_job *job = &change->entries[i].job;
+    job->reply = manager->options.control;
+    job->change = replica_drop_role;
+    job->done = replica_dropped_role;
+    change->entries[i].change = change;
+    partition_submit(change->entries[i].part, job);
+  }
+  replica_drop_next(change);
+}
+
+// ---- what the log manager asks ----
+
+/// Work of the log manager that needs the appender of a partition.
+struct replica_log_work {
+  struct append_job job;  ///< the change
+  log_work_fn work;       ///< what to do
+  void *arg;              ///< for work
+};
+
+static void replica_log_work_run(struct append_job *job)
+{
+  struct replica_log_work *work = CONTAINER_OF(job, struct replica_log_work, job);
+  struct partition *part = job->part;
+  struct partition_state state;
+  partition_read_state(part, &state);
+  bool is_here = state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER;
+  work->work(work->arg, is_here ? part->log : NULL, state.high_watermark);
+  if (is_here) {
+    high_watermark_reset(part);
+  }
+}
+
+static void replica_log_work_done(struct append_job *job)
+{
+  mem_free(CONTAINER_OF(job, struct replica_log_work, job));
+}
+
+static void replica_with_appender(void *arg, void *owner, struct log *log, log_work_fn work, void *work_arg)
+{
+  (void)arg;
+  (void)log; // the partition's
+  struct partition *part = owner;
+  if (!partition_try_ref(part)) {
+    work(work_arg, NULL, -1);
+    return;
+  }
+  struct replica_log_work *entry = mem_zalloc(sizeof *entry);
+  entry->work = work;
+  entry->arg = work_arg;
+  entry->job.change = replica_log_work_run;
+  entry->job.done = replica_log_work_done;
+  partition_submit(part, &entry->job);
+  partition_unref(part);
+}
+
+static int64_t replica_high_watermark(void *arg, void *owner, struct log *log)
+{
+  (void)arg;
+  (void)log;
+  struct partition_state state;
+  partition_read_state(owner, &state);
+  return state.high_watermark;
+}
+
+static void replica_offline_run(struct append_job *job)
+{
+  struct partition_state state;
+  partition_read_state(job->part, &state);
+  if (state.role != PARTITION_DELETED) {
+    state.role = PARTITION_OFFLINE;
+    partition_write_state(job->part, &state);
+    watch_notify_all(job->part);
+  }
+}
+
+static void replica_offline_done(struct append_job *job)
+{
+  mem_free(job);
+}
+
+/// The log's directory is offline: nothing more is served from it.
+static void replica_log_failed(void *arg, void *owner, struct log *log, int cause)
+{
+  (void)arg;
+  (void)log;
+  (void)cause; // logged once, for the directory
+  struct partition *part = owner;
+  if (!partition_try_ref(part)) {
+    return;
+  }
+  struct append_job *job = mem_zalloc(sizeof *job);
+  job->change = replica_offline_run;
+  job->done = replica_offline_done;
+  partition_submit(part, job);
+  partition_unref(part);
+}
+
+void replica_manager_log_hooks(struct replica_manager *manager, struct log_manager_hooks *hooks)
+{
+  *hooks = (struct log_manager_hooks){
+      .with_appender = replica_with_appender,
+      .high_watermark = replica_high_watermark,
+      .log_failed = replica_log_failed,
+      .arg = manager,
+  };
+}
+
+void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error)
+{
+  int64_t now_ms = clock_mono_ms();
+  if (atomic_exchange_explicit(&part->failure_logged_ms, now_ms, memory_order_relaxed) + REPLICA_LOG_INTERVAL_MS <= now_ms) {
+    slog_error("append to %s-%d failed: %s", part->topic, part->index, error_last()->message);
+  }
+  if (error == ERR_IO || error == ERR_READ_ONLY) {
+    log_manager_fail_dir(manager->options.logs, part->log, error);
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The replicas of this broker: makes partitions when the controller says so, with their logs opened on the pool, finds
+// them for requests, and takes them away. Changes are made on the control thread, one at a time; finding needs no lock.
+//
+//   controller --apply--> replica_manager_open    pool: log opened    control: leader, in the table, done
+//   controller --apply--> replica_manager_delete  control: out of the table, appender: DELETED, waiters told
+//                                                 pool: log renamed and closed    control: done
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/uuid.h"
+
+struct event_loop;
+struct log_manager;
+struct log_manager_hooks;
+struct log_wanted;
+struct metadata_topic;
+struct partition;
+struct pool;
+struct replica_manager;
+
+/// Everything is borrowed for the manager's life.
+struct replica_manager_options {
+  int32_t broker_id;                  ///< this broker
+  struct log_manager *logs;           ///< data directories
+  struct pool *pool;                  ///< for opening and deleting logs
+  struct event_loop *control;         ///< the control loop
+  struct event_loop *const *workers;  ///< the workers' loops
+  int worker_count;                   ///< how many
+};
+
+struct replica_manager *replica_manager_new(const struct replica_manager_options *options);
+
+/// Frees it and its partitions, when no loop runs any more. NULL is fine.
+void replica_manager_delete(struct replica_manager *manager);
+
+/// What the log manager asks: appenders for retention, high watermarks for checkpoints, failed directories.
+void replica_manager_log_hooks(struct replica_manager *manager, struct log_manager_hooks *hooks);
+
+typedef void (*replica_change_done_fn)(void *arg);
+
+/// Opens the replicas that `topics` have on this broker and makes it their leader where they say so. A replica that
+/// cannot be opened is reported and stays offline. Control thread.
+///
+/// @param topics  borrowed until done
+/// @param is_load  the topics were there before this start: all logs are opened in one go, in the calling thread, and
+///                 what else lies in the directories is renamed -stray
+/// @param done    called on the control loop, or before this returns when `is_load`
+void replica_manager_open(struct replica_manager *manager, const struct metadata_topic *const *topics, int32_t count,
+                          bool is_load, replica_change_done_fn done, void *arg);
+
+/// Takes the replicas of `topics` away and deletes their logs. Control thread; `done` as above.
+void replica_manager_drop(struct replica_manager *manager, const struct metadata_topic *const *topics, int32_t count,
+                          replica_change_done_fn done, void *arg);
+
+/// Finds a partition; NULL when this broker has no replica of it. Any thread inside the epoch; borrowed until it leaves.
+struct partition *replica_manager_find(struct replica_manager *manager, const struct uuid *topic_id, int32_t index);
+
+/// An append failed: takes the log's directory offline unless the disk is only full. While holding the appender.
+void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error);
+
+/// Number of partitions with a replica here. Any thread inside the epoch.
+int64_t replica_manager_count(struct replica_manager *manager);

@@ -1,0 +1,123 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The allow list: all that user code (config.lua, its modules, later policies and hooks) can reach. Libraries are
+-- read-only; nothing here reads or writes files, starts programs, loads bytecode, or leads back to internal code.
+--
+-- Limits of memory and time are core/lua/state.c's. What it cannot see is a C function that calls Lua back, which
+-- calls it again, until the C stack ends: every such function asks `host.is_deep()` first and then tail-calls the
+-- original, so that its errors name the line of the user's call.
+local M = {}
+
+local LIBRARIES = {
+  string = {
+    "byte", "char", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse", "sub", "upper",
+  },
+  table = { "concat", "insert", "maxn", "move", "remove", "sort" },
+  math = {
+    "abs", "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "deg", "exp", "floor", "fmod", "frexp", "huge",
+    "ldexp", "log", "log10", "max", "min", "modf", "pi", "pow", "rad", "random", "randomseed", "sin", "sinh", "sqrt",
+    "tan", "tanh",
+  },
+  bit = {
+    "arshift", "band", "bnot", "bor", "bswap", "bxor", "lshift", "rol", "ror", "rshift", "tobit", "tohex",
+  },
+  coroutine = { "create", "isyieldable", "resume", "running", "status", "wrap", "yield" },
+  os = { "clock", "date", "difftime", "getenv", "time" },
+}
+
+local PLAIN = {
+  "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget", "rawset", "select",
+  "setmetatable", "tonumber", "tostring", "type", "unpack", "_VERSION",
+}
+
+--- Wraps a C function that may call Lua back.
+local function bounded(host, fn)
+  local is_deep = host.is_deep
+  return function(...)
+    if is_deep() then error("C stack overflow", 2) end
+    return fn(...)
+  end
+end
+
+--- xpcall that calls the handler after the stack has unwound, so that the handler has the time limit too.
+local function protected(handler, ok, ...)
+  if ok then return true, ... end
+  return false, handler(...)
+end
+
+local function sandboxed_xpcall(fn, handler, ...)
+  return protected(handler, pcall(fn, ...))
+end
+
+--- load and loadstring: source text only, in the caller's environment unless it names another.
+local function loader(env)
+  return function(chunk, name, _, chunk_env)
+    if type(chunk) == "function" then
+      local parts = {}
+      for part in chunk do
+        if type(part) ~= "string" then return nil, "reader function must return a string" end
+        if part == "" then break end
+        parts[#parts + 1] = part
+      end
+      chunk = table.concat(parts)
+      name = name or "=(load)"
+    end
+    if type(chunk) ~= "string" then
+      error(("bad argument #1 to 'load' (string expected, got %s)"):format(type(chunk)), 2)
+    end
+    local fn, err = load(chunk, name or chunk, "t")
+    if not fn then return nil, err end
+    return setfenv(fn, chunk_env or env)
+  end
+end
+
+--- A view of a table that user code can read and not change.
+---
+---@param values table
+---@param name string  what to call it in the error
+---@return table view
+function M.read_only(values, name)
+  return setmetatable({}, {
+    __index = values,
+    __newindex = function(_, key) error(("%s is read-only: cannot set %s"):format(name, tostring(key)), 2) end,
+    __metatable = false,
+  })
+end
+
+--- Takes out of a fresh state what even methods of strings must not reach. Call once, before any user code.
+---
+---@param host luka.Host
+function M.seal(host)
+  string.dump = nil
+  string.gsub = bounded(host, string.gsub)
+  string.format = bounded(host, string.format)
+  table.sort = bounded(host, table.sort)
+  getmetatable("").__metatable = false
+end
+
+--- A new environment for user code.
+---
+---@param host luka.Host
+---@param words table<string, any>  further words it knows
+---@return table env
+function M.new(host, words)
+  local env = {}
+  for _, name in ipairs(PLAIN) do env[name] = _G[name] end
+  for library, names in pairs(LIBRARIES) do
+    local copy = {}
+    for _, name in ipairs(names) do copy[name] = _G[library][name] end
+    env[library] = copy
+  end
+  env.coroutine.resume = bounded(host, coroutine.resume)
+  env.coroutine.wrap = function(fn)
+    return bounded(host, coroutine.wrap(fn))
+  end
+  for library in pairs(LIBRARIES) do env[library] = M.read_only(env[library], library) end
+  env.xpcall = sandboxed_xpcall
+  env.load = loader(env)
+  env.loadstring = env.load
+  env._G = env
+  for name, value in pairs(words) do env[name] = value end
+  return env
+end
+
+return M

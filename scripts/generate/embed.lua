@@ -1,0 +1,75 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Turns the sources below <root>/luka into a C file with a table of modules (core/lua/modules.h). Text, not bytecode,
+-- serves every target of a cross build and every LuaJIT. The file is written only when it changes.
+-- usage: luajit scripts/generate/embed.lua <root> <out.c>
+local root, out = arg[1], arg[2]
+if not root or not out then
+  io.stderr:write "usage: luajit scripts/generate/embed.lua <root> <out.c>\n"
+  os.exit(2)
+end
+
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+local function fail(...)
+  io.stderr:write("embed.lua: ", string.format(...), "\n")
+  os.exit(1)
+end
+
+--- Names of the Lua files below a folder, relative to the root.
+local function list()
+  local pipe = assert(io.popen(("cd '%s' && find luka -type f -name '*.lua'"):format(root)))
+  local paths = {}
+  for path in pipe:lines() do paths[#paths + 1] = path end
+  pipe:close()
+  return paths
+end
+
+local ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\t"] = "\\t", ["\r"] = "\\r", ["?"] = "\\?" }
+
+--- One line of source as a C string literal.
+local function literal(line)
+  return '"' .. line:gsub('[%c\\"?\127-\255]', function(char)
+    return ESCAPES[char] or ("\\%03o"):format(char:byte())
+  end) .. '\\n"'
+end
+
+local modules = {}
+for _, path in ipairs(list()) do
+  local name = path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
+  local text = read(root .. "/" .. path)
+  if not text then fail("cannot read %s/%s", root, path) end
+  local chunk, err = loadstring(text, "@" .. root .. "/" .. path)
+  if not chunk then fail("%s", err) end
+  if text:sub(-1) ~= "\n" then text = text .. "\n" end
+  modules[#modules + 1] = { name = name, path = path, text = text }
+end
+table.sort(modules, function(a, b) return a.name < b.name end)
+
+local lines = {
+  "// Made by scripts/generate/embed.lua; do not edit.",
+  '#include "lua/modules.h"',
+  "",
+  "const struct lua_module lua_modules[] = {",
+}
+local function put(...) lines[#lines + 1] = string.format(...) end
+for _, module in ipairs(modules) do
+  put('  {"%s", "%s",', module.name, module.path)
+  for line in module.text:gmatch "(.-)\n" do lines[#lines + 1] = literal(line) end
+  put("  , %d},", #module.text)
+end
+put "};"
+put("const size_t lua_modules_count = %d;", #modules)
+
+local text = table.concat(lines, "\n") .. "\n"
+if read(out) ~= text then
+  local file = assert(io.open(out .. ".tmp", "wb"))
+  file:write(text)
+  file:close()
+  assert(os.rename(out .. ".tmp", out))
+end

@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- FindCoordinator says honestly that there are no coordinators yet.
+local brokers = require "spec.support.broker"
+local malformed = require "spec.support.malformed"
+
+local ID = "eHh4eHh4eHh4eHh4eHh4eA"
+
+describe("FindCoordinator", function()
+  local broker, client
+
+  setup(function()
+    broker = brokers.start()
+    client = broker:connect()
+  end)
+  teardown(function() assert.equal(0, broker:stop()) end)
+
+  --- Error code of one key, in any version.
+  local function code_of(version, key, key_type)
+    local answer
+    if version < 4 then
+      answer = client:ask("FindCoordinator", version, { key = key, key_type = version >= 1 and key_type or nil })
+    else
+      answer = client:ask("FindCoordinator", version, { coordinator_keys = { key }, key_type = key_type })
+      assert.equal(1, #answer.coordinators)
+      assert.equal(key, answer.coordinators[1].key)
+      answer = answer.coordinators[1]
+    end
+    assert.equal(-1, answer.node_id)
+    assert.equal("", answer.host)
+    assert.equal(-1, answer.port)
+    if version >= 1 then assert.is_string(answer.error_message) end
+    return answer.error_code
+  end
+
+  for version = 0, 6 do
+    it(("answers 15 for a group in version %d, also with an empty name"):format(version), function()
+      assert.equal(15, code_of(version, "g", 0))
+      assert.equal(15, code_of(version, "", 0))
+    end)
+  end
+
+  for version = 1, 6 do
+    it(("answers 15 for a transactional id in version %d"):format(version), function()
+      assert.equal(15, code_of(version, "t", 1))
+    end)
+
+    it(("answers 42 for key types that do not exist in version %d"):format(version), function()
+      for _, key_type in ipairs { 3, -1, 99 } do assert.equal(42, code_of(version, "g", key_type)) end
+    end)
+  end
+
+  it("answers 42 for share partitions before version 6", function()
+    for version = 1, 5 do assert.equal(42, code_of(version, "g:" .. ID .. ":0", 2)) end
+  end)
+
+  it("answers 42 for a share partition that is not <group>:<topic id>:<partition>", function()
+    for _, key in ipairs { "", "g", "g:", "g::", "g:notid:0", ":" .. ID .. ":0", "g:" .. ID, "g:" .. ID .. ":", "g:" .. ID .. ":p",
+      "g:" .. ID .. ":-1", "g:" .. ID .. ":2147483648", "g:" .. ID .. ":99999999999", "g:" .. ID .. ":0:0" } do
+      assert.equal(42, code_of(6, key, 2))
+    end
+  end)
+
+  it("answers 15 for a share partition", function()
+    assert.equal(15, code_of(6, "g:" .. ID .. ":0", 2))
+    assert.equal(15, code_of(6, "g:" .. ID .. ":2147483647", 2))
+  end)
+
+  it("answers every key of a batch in its order, also one that is named twice, and none for none", function()
+    for version = 4, 6 do
+      local answer = client:ask("FindCoordinator", version, { coordinator_keys = { "g", "h", "g" } })
+      assert.equal(3, #answer.coordinators)
+      assert.equal("g", answer.coordinators[1].key)
+      assert.equal("h", answer.coordinators[2].key)
+      assert.equal("g", answer.coordinators[3].key)
+      assert.same({}, client:ask("FindCoordinator", version, { coordinator_keys = {} }).coordinators)
+    end
+  end)
+
+  it("closes the connection on a request that ends early, at every length", function()
+    assert.is_nil(malformed.first_accepted_prefix(broker, "FindCoordinator", 6, { coordinator_keys = { "a", "bc" } }))
+    assert.is_nil(malformed.first_accepted_prefix(broker, "FindCoordinator", 0, { key = "abc" }))
+    assert.equal(15, code_of(6, "g", 0))
+  end)
+end)

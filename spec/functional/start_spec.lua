@@ -1,0 +1,198 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Starting and stopping a broker: from a file, from --set, from nothing; what it says; signals; and what stands in its way.
+local brokers = require "spec.support.broker"
+local clients = require "spec.support.client"
+local unit = require "spec.support.unit"
+local wire = require "spec.support.wire"
+local signal = require "posix.signal"
+local socket = require "posix.sys.socket"
+
+local function write_config(text)
+  local path = unit.temp_dir() .. "/config.lua"
+  unit.write_file(path, text)
+  return path
+end
+
+--- Starts a broker that is not to come up; its exit status, and its last line.
+local function refused(options)
+  options.wait = false
+  local broker = brokers.start(options)
+  local status = broker:wait_exit()
+  return status, broker:log():match "([^\n]*)\n$"
+end
+
+local function metadata(broker, index)
+  local client = broker:connect(index)
+  local answer = client:ask("Metadata", 8, { topics = wire.NULL })
+  client:close()
+  return answer
+end
+
+local function wait_for_line(broker, pattern)
+  clients.wait_until("the broker logs " .. pattern, function() return broker:log():find(pattern) end)
+end
+
+describe("luka serve", function()
+  it("starts with no configuration at all but an address and a folder, and SIGTERM ends it with status 0", function()
+    local broker = brokers.start()
+    local answer = metadata(broker)
+    assert.equal(1, #answer.brokers)
+    assert.equal(1, answer.brokers[1].node_id)
+    assert.equal("127.0.0.1", answer.brokers[1].host)
+    assert.equal(broker.port, answer.brokers[1].port)
+    assert.equal(0, broker:stop())
+    assert.truthy(broker:log():find("stopping: SIGTERM\n", 1, true))
+    assert.truthy(broker:log():find("stopped\n", 1, true))
+  end)
+
+  it("says which build of LuaJIT it has, and its limit on open files", function()
+    local broker = brokers.start()
+    assert.truthy(broker:log():find "luka [^\n]* with LuaJIT 2%.1[^\n]* %(GC64%)\n")
+    assert.truthy(broker:log():find "limit on open files [^\n]*%d+\n")
+    assert.equal(0, broker:stop())
+  end)
+
+  it("ends at SIGINT with status 0", function()
+    local broker = brokers.start()
+    signal.kill(broker.pid, signal.SIGINT)
+    assert.equal(0, broker:wait_exit())
+    assert.truthy(broker:log():find("stopping: SIGINT\n", 1, true))
+  end)
+
+  it("goes on after SIGHUP and says that it cannot reload yet", function()
+    local broker = brokers.start()
+    signal.kill(broker.pid, signal.SIGHUP)
+    wait_for_line(broker, "SIGHUP: reload is not supported yet")
+    assert.equal(1, #metadata(broker).brokers)
+    assert.equal(0, broker:stop())
+  end)
+
+  it("takes its settings from a file", function()
+    local data = unit.temp_dir() .. "/from-file"
+    local path = write_config(([[
+      broker { id = 42, listen = "127.0.0.1:0", data = "%s", workers = 1, num_partitions = 7 }
+    ]]):format(data))
+    local broker = brokers.start { config = path, data = data }
+    assert.equal(42, metadata(broker).brokers[1].node_id)
+    assert.equal(0, broker:stop())
+    assert.truthy(unit.read_file(data .. "/meta.properties"):find("node.id=42", 1, true))
+    assert.truthy(unit.read_file(data .. "/luka.mdb"))
+  end)
+
+  it("makes the topics of its file, with their partitions and configs", function()
+    local path = write_config [[
+      defaults { partitions = 2 }
+      topic "clicks" { partitions = 6, segment_bytes = 16 * MiB, cleanup_policy = { "compact", "delete" } }
+      topic "events" {}
+    ]]
+    local broker = brokers.start { config = path }
+    local partitions = {}
+    clients.wait_until("the topics are there", function()
+      for _, topic in ipairs(metadata(broker).topics) do partitions[topic.name] = #topic.partitions end
+      return partitions.clicks and partitions.events
+    end)
+    assert.same({ clicks = 6, events = 2 }, partitions)
+    local again = broker:stop() == 0 and broker:restart()
+    assert.equal(2, #metadata(again).topics)
+    assert.equal(0, again:stop())
+  end)
+
+  it("starts the example config.lua of this repository", function()
+    local broker = brokers.start { config = "config.lua" }
+    assert.equal(1, #metadata(broker).brokers)
+    assert.equal(0, broker:stop())
+  end)
+
+  it("logs JSON, one object a line, for machines", function()
+    local broker = brokers.start { args = { "--log-format", "json" } }
+    assert.equal(0, broker:stop())
+    for line in broker:log():gmatch "[^\n]+" do
+      assert.truthy(line:match '^{"time":"[%d:.TZ-]+","level":"%a+","text":".*"}$')
+    end
+  end)
+
+  it("logs errors only when asked to", function()
+    local broker = brokers.start { args = { "--log-level=error" }, wait = false }
+    -- Nothing is logged when it is up; a signal that comes while it starts is taken when it has.
+    clients.wait_until("it has claimed its folder", function() return unit.read_file(broker.data .. "/meta.properties") end)
+    assert.equal(0, broker:stop())
+    assert.equal("", broker:log())
+  end)
+end)
+
+describe("what a broker advertises", function()
+  it("is what it listens on", function()
+    local broker = brokers.start { listen = { "127.0.0.1:0", "[::1]:0" } }
+    assert.truthy(broker:log():find(("listening on PLAINTEXT://127.0.0.1:%d, advertised as PLAINTEXT://127.0.0.1:%d\n")
+      :format(broker.ports[1], broker.ports[1]), 1, true))
+    assert.truthy(broker:log():find(("listening on PLAINTEXT://[::1]:%d, advertised as PLAINTEXT://[::1]:%d\n")
+      :format(broker.ports[2], broker.ports[2]), 1, true))
+    assert.equal(0, broker:stop())
+  end)
+
+  it("is what the configuration says", function()
+    local broker = brokers.start { set = { "advertise=kafka.example.com:1234" } }
+    local node = metadata(broker).brokers[1]
+    assert.equal("kafka.example.com", node.host)
+    assert.equal(1234, node.port)
+    assert.truthy(broker:log():find(", advertised as PLAINTEXT://kafka.example.com:1234\n", 1, true))
+    assert.equal(0, broker:stop())
+  end)
+
+  it("is never 0.0.0.0 or empty", function()
+    local broker = brokers.start { listen = { "0.0.0.0:0" } }
+    local node = metadata(broker).brokers[1]
+    assert.not_equal("0.0.0.0", node.host)
+    assert.not_equal("", node.host)
+    assert.equal(broker.port, node.port)
+    assert.equal(0, broker:stop())
+  end)
+
+  it("may not be 0.0.0.0: status 2 and a line that says what to write", function()
+    local status, line = refused { set = { "advertise=0.0.0.0:9092" } }
+    assert.equal(2, status)
+    assert.equal("--set advertise: '0.0.0.0:9092' cannot be advertised: clients cannot connect to 0.0.0.0; write the name or "
+      .. "address by which they reach this machine", line)
+  end)
+end)
+
+describe("a broker does not start", function()
+  it("on a port that is taken: status 1 and a line that names it", function()
+    local fd = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0)
+    assert(socket.bind(fd, { family = socket.AF_INET, addr = "127.0.0.1", port = 0 }))
+    assert(socket.listen(fd, 1))
+    local port = socket.getsockname(fd).port
+    local status, line = refused { listen = { "127.0.0.1:" .. port } }
+    assert.equal(1, status)
+    assert.equal(("luka: port %d of 127.0.0.1 is in use"):format(port), line)
+  end)
+
+  it("on a data directory that another broker uses: status 1, and the other goes on", function()
+    local first = brokers.start()
+    local status, line = refused { data = first.data }
+    assert.equal(1, status)
+    assert.equal("luka: ", line:sub(1, 6))
+    assert.truthy(line:find(first.data, 1, true))
+    assert.truthy(line:find("in use", 1, true))
+    assert.equal(1, #metadata(first).brokers)
+    assert.equal(0, first:stop())
+  end)
+
+  it("on a data directory of another broker id: status 2 and a line that names both", function()
+    local first = brokers.start { set = { "id=3" } }
+    assert.equal(0, first:stop())
+    local status, line = refused { data = first.data, set = { "id=4" } }
+    assert.equal(2, status)
+    assert.truthy(line:find("3", 1, true) and line:find("4", 1, true))
+    local again = brokers.start { data = first.data, set = { "id=3" } }
+    assert.equal(0, again:stop())
+  end)
+
+  it("where its folder cannot be made: status 1", function()
+    local file = unit.temp_dir() .. "/file"
+    unit.write_file(file, "")
+    local status, line = refused { data = file .. "/data" }
+    assert.equal(1, status)
+    assert.equal(("luka: cannot create %s: Not a directory"):format(file), line)
+  end)
+end)

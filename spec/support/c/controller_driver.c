@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See controller_driver.h. The spec's thread waits on a condition; everything else happens on the control loop.
+#include "controller_driver.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "event/loop.h"
+#include "event/pool.h"
+#include "metadata/metastore_local.h"
+
+enum { WAIT_SECONDS = 10, DIARY_SIZE = 4096 };
+
+struct controller_driver {
+  struct event_loop loop;
+  struct pool *pool;
+  struct metastore *store;
+  struct metadata_cache cache;
+  struct broker_config config;
+  struct controller *controller;
+  struct metadata_endpoint endpoint;
+  struct arena arena;
+  pthread_mutex_t lock; ///< guards `waiting` and, by it, what callbacks leave for the spec's thread
+  pthread_cond_t changed;
+  int waiting;
+  int load_result;
+  char load_message[ERROR_MESSAGE_SIZE];
+  char diary[DIARY_SIZE];
+  struct mail store_mail;
+  struct metastore_request store_request;
+  struct metastore_op store_op;
+};
+
+static void expect(struct controller_driver *driver, int count)
+{
+  pthread_mutex_lock(&driver->lock);
+  driver->waiting = count;
+  pthread_mutex_unlock(&driver->lock);
+}
+
+static void came(struct controller_driver *driver)
+{
+  pthread_mutex_lock(&driver->lock);
+  driver->waiting--;
+  pthread_cond_signal(&driver->changed);
+  pthread_mutex_unlock(&driver->lock);
+}
+
+static bool wait_for_all(struct controller_driver *driver)
+{
+  struct timespec deadline;
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += WAIT_SECONDS;
+  pthread_mutex_lock(&driver->lock);
+  int rc = 0;
+  while (driver->waiting > 0 && rc == 0) {
+    rc = pthread_cond_timedwait(&driver->changed, &driver->lock, &deadline);
+  }
+  bool is_done = driver->waiting == 0;
+  pthread_mutex_unlock(&driver->lock);
+  return is_done;
+}
+
+static void note(struct controller_driver *driver, const char *text)
+{
+  size_t used = strlen(driver->diary);
+  snprintf(driver->diary + used, sizeof driver->diary - used, "%s; ", text);
+}
+
+static void on_apply(void *arg, struct controller_change *change)
+{
+  struct controller_driver *driver = arg;
+  for (int32_t i = 0; i < change->topic_count; i++) {
+    char text[400];
+    snprintf(text, sizeof text, "%s %s %d%s", change->kind == CONTROLLER_OPEN_REPLICAS ? "open" : "delete",
+             change->topics[i]->name, change->topics[i]->partition_count, change->is_load ? " load" : "");
+    note(driver, text);
+  }
+  controller_change_done(change);
+}
+
+static void on_published(void *arg, const struct metadata_image *image)
+{
+  char text[64];
+  snprintf(text, sizeof text, "publish %d", image->topic_count);
+  note(arg, text);
+}
+
+static void on_ready(void *arg, int result)
+{
+  struct controller_driver *driver = arg;
+  driver->load_result = result;
+  snprintf(driver->load_message, sizeof driver->load_message, "%s", result < 0 ? error_last()->message : "");
+  came(driver);
+}
+
+struct controller_driver *controller_driver_new(const char *path, const char *cluster_id, bool is_clean_start)
+{
+  struct controller_driver *driver = mem_zalloc(sizeof *driver);
+  slog_setup(SLOG_ERROR, false);
+  pthread_mutex_init(&driver->lock, NULL);
+  pthread_cond_init(&driver->changed, NULL);
+  broker_config_create(&driver->config);
+  broker_config_set(&driver->config, "num.partitions", "4");
+  broker_config_resolve(&driver->config);
+  metadata_cache_create(&driver->cache);
+  if (event_loop_create(&driver->loop, "control") < 0) {
+    return NULL;
+  }
+  driver->pool = pool_new(2);
+  if (metastore_local_open(path, &driver->loop, driver->pool, &driver->store, NULL) < 0) {
+    return NULL;
+  }
+  driver->endpoint = (struct metadata_endpoint){"PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9092};
+  struct controller_settings settings = {
+      .broker_id = 1,
+      .endpoints = &driver->endpoint,
+      .endpoint_count = 1,
+      .cluster_id = cluster_id,
+      .is_clean_start = is_clean_start,
+      .store = driver->store,
+      .cache = &driver->cache,
+      .config = &driver->config,
+      .loop = &driver->loop,
+      .hooks = {driver, on_apply, on_published},
+  };
+  driver->controller = controller_new(&settings);
+  expect(driver, 1);
+  controller_load(driver->controller, on_ready, driver);
+  event_loop_start(&driver->loop);
+  wait_for_all(driver);
+  return driver;
+}
+
+void controller_driver_delete(struct controller_driver *driver)
+{
+  event_loop_stop(&driver->loop);
+  pool_delete(driver->pool);
+  controller_delete(driver->controller);
+  metastore_close(driver->store);
+  event_loop_destroy(&driver->loop);
+  metadata_cache_destroy(&driver->cache);
+  epoch_collect();
+  broker_config_destroy(&driver->config);
+  metastore_request_clear(&driver->store_request);
+  arena_destroy(&driver->arena);
+  pthread_cond_destroy(&driver->changed);
+  pthread_mutex_destroy(&driver->lock);
+  mem_free(driver);
+}
+
+int controller_driver_load_result(const struct controller_driver *driver)
+{
+  return driver->load_result;
+}
+
+const char *controller_driver_load_message(const struct controller_driver *driver)
+{
+  return driver->load_message;
+}
+
+static void on_created(struct controller_create *create)
+{
+  came(create->arg);
+}
+
+static void on_dropped(struct controller_drop *drop)
+{
+  came(drop->arg);
+}
+
+static void post_create(struct controller_driver *driver, struct controller_create *create)
+{
+  create->arena = &driver->arena;
+  create->done = on_created;
+  create->arg = driver;
+  controller_create_topics(driver->controller, create);
+}
+
+bool controller_driver_create(struct controller_driver *driver, struct controller_create *create)
+{
+  expect(driver, 1);
+  post_create(driver, create);
+  return wait_for_all(driver);
+}
+
+bool controller_driver_both(struct controller_driver *driver, struct controller_create *create,
+                            struct controller_create *other)
+{
+  expect(driver, 2);
+  post_create(driver, create);
+  post_create(driver, other);
+  return wait_for_all(driver);
+}
+
+bool controller_driver_drop(struct controller_driver *driver, struct controller_drop *drop)
+{
+  expect(driver, 1);
+  drop->arena = &driver->arena;
+  drop->done = on_dropped;
+  drop->arg = driver;
+  controller_delete_topics(driver->controller, drop);
+  return wait_for_all(driver);
+}
+
+const struct metadata_image *controller_driver_image(struct controller_driver *driver)
+{
+  return metadata_cache_get(&driver->cache);
+}
+
+const char *controller_driver_diary(const struct controller_driver *driver)
+{
+  return driver->diary;
+}
+
+static void on_store_done(struct metastore_request *request)
+{
+  came(request->arg);
+}
+
+static void on_store_mail(struct mail *mail)
+{
+  struct controller_driver *driver = CONTAINER_OF(mail, struct controller_driver, store_mail);
+  metastore_submit(driver->store, &driver->store_request);
+}
+
+static int run_op(struct controller_driver *driver, struct metastore_op op)
+{
+  expect(driver, 1);
+  metastore_request_clear(&driver->store_request);
+  driver->store_op = op;
+  driver->store_request =
+      (struct metastore_request){.ops = &driver->store_op, .op_count = 1, .done = on_store_done, .arg = driver};
+  driver->store_mail.run = on_store_mail;
+  event_loop_post(&driver->loop, &driver->store_mail);
+  wait_for_all(driver);
+  return driver->store_op.result;
+}
+
+const char *controller_driver_node(struct controller_driver *driver, const char *path)
+{
+  if (run_op(driver, (struct metastore_op){.kind = METASTORE_GET, .path = path}) < 0) {
+    return NULL;
+  }
+  return driver->store_op.data ? driver->store_op.data : "";
+}
+
+const char *controller_driver_children(struct controller_driver *driver, const char *path)
+{
+  if (run_op(driver, (struct metastore_op){.kind = METASTORE_CHILDREN, .path = path}) < 0) {
+    return NULL;
+  }
+  char *text = arena_strndup(&driver->arena, "", 0);
+  for (size_t i = 0; i < driver->store_op.name_count; i++) {
+    text = arena_printf(&driver->arena, "%s%s%s", text, i > 0 ? "," : "", driver->store_op.names[i]);
+  }
+  return text;
+}
+
+int controller_driver_write(struct controller_driver *driver, const char *path, const char *text, bool is_new)
+{
+  return run_op(driver, (struct metastore_op){.kind = is_new ? METASTORE_CREATE : METASTORE_SET,
+                                              .path = path,
+                                              .data = text,
+                                              .size = text ? strlen(text) : 0,
+                                              .version = METASTORE_ANY_VERSION});
+}

@@ -1,0 +1,474 @@
+-- SPDX-License-Identifier: Apache-2.0
+local ffi = require "ffi"
+local unit = require "spec.support.unit"
+local logs = require "spec.unit.log.manager"
+local C = logs.C
+
+local RECOVERY, START, HIGH = "recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint"
+local MARKER = ".kafka_cleanshutdown"
+
+describe("a log manager", function()
+  local dir
+  before_each(function() dir = unit.temp_dir() end)
+  after_each(logs.collect)
+
+  --- Stops, starts again with the same logs; returns manager and logs.
+  local function restart(mgr, dirs, list)
+    assert.equal(0, C.log_manager_stop(mgr))
+    return logs.started(dirs, list)
+  end
+
+  describe("opening its directories", function()
+    it("makes missing ones, with their parents", function()
+      local mgr = assert(logs.new { dir .. "/a/b", dir .. "/c" })
+      assert.is_true(C.dir_exists(dir .. "/a/b"))
+      assert.is_true(C.dir_exists(dir .. "/c"))
+      C.log_manager_abandon(mgr)
+    end)
+
+    it("refuses one that another broker uses, in one line with the folder", function()
+      local pipe = assert(io.popen(("mkdir -p %s/x; exec 9>%s/x/.lock; flock -x 9; echo ready; read line; exit 0"):format(dir, dir), "w"))
+      -- The shell holds the lock until its standard input ends.
+      assert.is_truthy(logs.wait(function()
+        local mgr, code = logs.new { dir .. "/x" }
+        if mgr then C.log_manager_abandon(mgr) end
+        return code == C.ERR_BUSY
+      end))
+      local message = logs.message()
+      pipe:close()
+      assert.equal(("data directory %s/x is in use by another broker, which holds %s/x/.lock"):format(dir, dir), message)
+      local mgr = assert(logs.new { dir .. "/x" })
+      C.log_manager_abandon(mgr)
+    end)
+
+    it("refuses one that is named twice, also by another path", function()
+      local mgr, code, message = logs.new { dir, dir .. "/" }
+      assert.is_nil(mgr)
+      assert.equal(C.ERR_CONFIG, code)
+      assert.is_truthy(message:find("same folder", 1, true))
+      os.execute(("ln -s %s %s.link"):format(dir, dir))
+      mgr, code = logs.new { dir, dir .. ".link" }
+      os.remove(dir .. ".link")
+      assert.is_nil(mgr)
+      assert.equal(C.ERR_CONFIG, code)
+    end)
+
+    it("refuses a path that is a file", function()
+      unit.write_file(dir .. "/file", "")
+      local mgr, code, message = logs.new { dir .. "/file" }
+      assert.is_nil(mgr)
+      assert.is_true(code < 0)
+      assert.is_truthy(message:find(dir .. "/file", 1, true), message)
+    end)
+
+    it("goes on without one that answers EIO", function()
+      C.errinj_set(C.ERRINJ_DIR_MAKE, 2, 5)
+      local mgr = logs.new { dir .. "/a", dir .. "/b" }
+      C.errinj_set(C.ERRINJ_DIR_MAKE, 0, 0)
+      assert(mgr, logs.message())
+      assert.equal(0, C.log_manager_claim(mgr, 1, "c", "/m"))
+      assert.is_truthy(unit.read_file(dir .. "/a/meta.properties"))
+      assert.is_nil(unit.read_file(dir .. "/b/meta.properties"))
+      local wanted = logs.wanted { { "new", 0 }, { "old", 0, is_new = false } }
+      assert.equal(0, C.log_manager_start(mgr, wanted.array, 2, false))
+      assert.equal(0, wanted[1].error)
+      -- It may lie in the directory that is away: an empty one in its place would be a loss.
+      assert.equal(C.ERR_STORAGE_OFFLINE, wanted[2].error)
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("refuses a partition that lies in two of them", function()
+      for _, name in ipairs { "a", "b" } do os.execute(("mkdir -p %s/%s/t-3"):format(dir, name)) end
+      local mgr, code, message = logs.new { dir .. "/a", dir .. "/b" }
+      assert.is_nil(mgr)
+      assert.equal(C.ERR_EXISTS, code)
+      assert.is_truthy(message:find("t-3", 1, true))
+      assert.is_truthy(message:find(dir .. "/a", 1, true))
+      assert.is_truthy(message:find(dir .. "/b", 1, true))
+    end)
+
+    it("changes nothing in them before it is started", function()
+      os.execute(("mkdir -p %s/t-0 %s/u-0.%s-delete; touch %s/%s"):format(dir, dir, ("0"):rep(32), dir, MARKER))
+      local mgr = assert(logs.new { dir })
+      C.log_manager_abandon(mgr)
+      assert.same({ MARKER, ".lock", "t-0", "u-0." .. ("0"):rep(32) .. "-delete" }, logs.names(dir))
+    end)
+  end)
+
+  describe("saying whose its directories are", function()
+    local function identity(mgr)
+      local out = ffi.new "struct log_identity"
+      C.log_manager_identity(mgr, out)
+      return out.node_id, ffi.string(out.cluster_id), out.metadata ~= nil and ffi.string(out.metadata) or nil, out.is_foreign
+    end
+
+    it("knows nothing of new ones", function()
+      local mgr = assert(logs.new { dir })
+      assert.same({ -1, "", nil, false }, { identity(mgr) })
+      C.log_manager_abandon(mgr)
+    end)
+
+    it("takes them, and finds them its own at the next start", function()
+      local mgr = assert(logs.new { dir .. "/a", dir .. "/b" })
+      assert.equal(0, C.log_manager_claim(mgr, 7, "c7", "/m/luka.mdb"))
+      C.log_manager_abandon(mgr)
+      local a, b = unit.read_file(dir .. "/a/meta.properties"), unit.read_file(dir .. "/b/meta.properties")
+      assert.is_truthy(a:match "^version=1\nnode.id=7\ncluster.id=c7\ndirectory.id=[%w_-]+\nluka.metadata=/m/luka.mdb\n$")
+      assert.not_equal(a, b)
+      mgr = assert(logs.new({ dir .. "/a", dir .. "/b" }, { node_id = 7, metadata = "/m/luka.mdb" }))
+      assert.same({ 7, "c7", "/m/luka.mdb", false }, { identity(mgr) })
+      assert.equal(0, C.log_manager_claim(mgr, 7, "c7", "/m/luka.mdb"))
+      C.log_manager_abandon(mgr)
+      assert.equal(a, unit.read_file(dir .. "/a/meta.properties"))
+    end)
+
+    it("knows those that Kafka wrote as foreign, and keeps their ids when it adopts them", function()
+      os.execute(("mkdir -p %s/t-0"):format(dir))
+      unit.write_file(dir .. "/meta.properties", "node.id=1\ndirectory.id=CnQGVsAts4a6d3yaNAz57w\nversion=1\ncluster.id=k1\n")
+      local mgr = assert(logs.new { dir })
+      assert.same({ 1, "k1", nil, true }, { identity(mgr) })
+      assert.equal(0, C.log_manager_claim(mgr, 1, "k1", "/m"))
+      C.log_manager_abandon(mgr)
+      assert.equal("version=1\nnode.id=1\ncluster.id=k1\ndirectory.id=CnQGVsAts4a6d3yaNAz57w\nluka.metadata=/m\n",
+        unit.read_file(dir .. "/meta.properties"))
+    end)
+
+    for _, case in ipairs {
+      { "another broker id", { node_id = 8 }, "broker id 7" },
+      { "another metastore", { metadata = "/n/luka.mdb" }, "/m/luka.mdb" },
+    } do
+      it("refuses those of " .. case[1], function()
+        local mgr = assert(logs.new { dir })
+        assert.equal(0, C.log_manager_claim(mgr, 7, "c7", "/m/luka.mdb"))
+        C.log_manager_abandon(mgr)
+        local refused, code, message = logs.new({ dir }, case[2])
+        assert.is_nil(refused)
+        assert.equal(C.ERR_CONFIG, code)
+        assert.is_truthy(message:find(case[3], 1, true), message)
+        assert.is_truthy(message:find(dir .. "/meta.properties", 1, true), message)
+      end)
+    end
+
+    it("refuses those of another cluster, and changes none of them", function()
+      unit.write_file(dir .. "/meta.properties", "version=1\nnode.id=7\ncluster.id=c1\n")
+      local mgr = assert(logs.new { dir .. "/new", dir })
+      assert.equal(C.ERR_CONFIG, C.log_manager_claim(mgr, 7, "c2", "/m"))
+      assert.is_truthy(logs.message():find("cluster c1", 1, true))
+      assert.is_truthy(logs.message():find("cluster c2", 1, true))
+      C.log_manager_abandon(mgr)
+      assert.equal("version=1\nnode.id=7\ncluster.id=c1\n", unit.read_file(dir .. "/meta.properties"))
+      assert.is_nil(unit.read_file(dir .. "/new/meta.properties"))
+    end)
+
+    it("refuses those that do not belong together", function()
+      for _, case in ipairs {
+        { "node.id=1\ncluster.id=c\n", "node.id=2\ncluster.id=c\n" },
+        { "node.id=1\ncluster.id=c\n", "node.id=1\ncluster.id=d\n" },
+        { "directory.id=CnQGVsAts4a6d3yaNAz57w\n", "directory.id=CnQGVsAts4a6d3yaNAz57w\n" },
+      } do
+        os.execute(("mkdir -p %s/a %s/b"):format(dir, dir))
+        unit.write_file(dir .. "/a/meta.properties", "version=1\n" .. case[1])
+        unit.write_file(dir .. "/b/meta.properties", "version=1\n" .. case[2])
+        local mgr, code, message = logs.new { dir .. "/a", dir .. "/b" }
+        assert.is_nil(mgr)
+        assert.equal(C.ERR_CONFIG, code)
+        assert.is_truthy(message:find(dir .. "/a/meta.properties", 1, true), message)
+        assert.is_truthy(message:find(dir .. "/b/meta.properties", 1, true), message)
+      end
+    end)
+  end)
+
+  describe("starting", function()
+    it("lists the partitions that lie there, with their topic ids", function()
+      local mgr = logs.started({ dir }, { { "b.c-d", 12, logs.id "b" }, { "a", 0, logs.id "a" } })
+      assert.equal(0, C.log_manager_stop(mgr))
+      os.execute(("mkdir -p %s/plain-0 %s/luka.mdb %s/t-0.%s-future"):format(dir, dir, dir, ("0"):rep(32)))
+      mgr = assert(logs.new { dir })
+      local count = ffi.new "size_t[1]"
+      local found = C.log_manager_found(mgr, count)
+      local out = {}
+      for i = 0, tonumber(count[0]) - 1 do
+        out[#out + 1] = ("%s %d %s"):format(ffi.string(found[i].topic), found[i].partition, unit.hex(found[i].topic_id.bytes, 16):sub(1, 4))
+        assert.equal(dir, ffi.string(found[i].dir))
+      end
+      C.log_manager_abandon(mgr)
+      assert.same({ "a 0 6161", "b.c-d 12 6262", "plain 0 0000" }, out)
+    end)
+
+    it("opens what is wanted and makes what is missing", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 }, { "t", 1 } })
+      assert.equal(0, logs.append(wanted[1].log))
+      assert.equal(1, logs.append(wanted[1].log))
+      mgr, wanted = restart(mgr, { dir }, { { "t", 0, is_new = false }, { "t", 1, is_new = false }, { "u", 0 } })
+      assert.equal(2, logs.offsets(wanted[1].log)["end"])
+      assert.equal(0, logs.offsets(wanted[2].log)["end"])
+      assert.equal(0, wanted[3].error)
+      assert.equal("version: 0\ntopic_id: dHR0dHR0dHR0dHR0dHR0dA", unit.read_file(dir .. "/u-0/partition.metadata"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("removes the marker of a clean shutdown before it opens a log", function()
+      local mgr = logs.started({ dir }, { { "t", 0 } })
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.is_truthy(unit.read_file(dir .. "/" .. MARKER))
+      mgr = logs.started({ dir }, { { "t", 0 } })
+      assert.is_nil(unit.read_file(dir .. "/" .. MARKER))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("spreads new logs over the directories, fewest first", function()
+      local dirs = { dir .. "/a", dir .. "/b", dir .. "/c" }
+      local list = {}
+      for i = 0, 8 do list[#list + 1] = { "t", i } end
+      local mgr = logs.started(dirs, list)
+      for _, one in ipairs(dirs) do
+        local count = 0
+        for _, name in ipairs(logs.names(one)) do count = count + (name:match "^t%-%d$" and 1 or 0) end
+        assert.equal(3, count)
+      end
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("opens many logs on several threads", function()
+      local list = {}
+      for i = 0, 49 do list[#list + 1] = { "many", i } end
+      local mgr, wanted = logs.started({ dir .. "/a", dir .. "/b" }, list, { recovery_threads = 4 })
+      for i = 1, 50 do
+        assert.equal(0, wanted[i].error)
+        assert.equal(0, logs.append(wanted[i].log))
+      end
+      mgr, wanted = restart(mgr, { dir .. "/a", dir .. "/b" }, list)
+      for i = 1, 50 do assert.equal(1, logs.offsets(wanted[i].log)["end"]) end
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("sets aside what nobody wants, and keeps its records", function()
+      local mgr, wanted = logs.started({ dir }, { { "keep", 0 }, { "lost", 4 } })
+      logs.append(wanted[2].log)
+      mgr = restart(mgr, { dir }, { { "keep", 0 } })
+      assert.is_false(C.dir_exists(dir .. "/lost-4"))
+      local stray = assert(logs.name_like(dir, "^lost%-4%.%x+%-stray$"))
+      assert.is_true(#unit.read_file(dir .. "/" .. stray .. "/00000000000000000000.log") > 100)
+      -- And at the next start it is left alone.
+      mgr = restart(mgr, { dir }, { { "keep", 0 } })
+      assert.equal(stray, logs.name_like(dir, "stray$"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("sets aside a folder of another topic of the same name, and begins anew", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+      logs.append(wanted[1].log)
+      mgr, wanted = restart(mgr, { dir }, { { "t", 0, logs.id "b" } })
+      assert.equal(0, wanted[1].error)
+      assert.equal(0, logs.offsets(wanted[1].log)["end"])
+      assert.is_truthy(logs.name_like(dir, "^t%-0%.%x+%-stray$"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("takes a folder without a topic id for the wanted topic", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      logs.append(wanted[1].log)
+      assert.equal(0, C.log_manager_stop(mgr))
+      os.remove(dir .. "/t-0/partition.metadata")
+      mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      assert.equal(1, logs.offsets(wanted[1].log)["end"])
+      assert.is_truthy(unit.read_file(dir .. "/t-0/partition.metadata"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("does not let one log that does not open stop the others", function()
+      local mgr = logs.started({ dir }, { { "bad", 0 }, { "good", 0 } })
+      assert.equal(0, C.log_manager_stop(mgr))
+      unit.write_file(dir .. "/bad-0/partition.metadata", "nonsense")
+      local wanted
+      mgr, wanted = logs.started({ dir }, { { "bad", 0 }, { "good", 0 } })
+      assert.is_true(wanted[1].error < 0)
+      assert.is_true(wanted[1].log == nil)
+      assert.equal(0, wanted[2].error)
+      -- What did not open must be looked at again: no marker.
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.is_nil(unit.read_file(dir .. "/" .. MARKER))
+    end)
+
+    it("gives the checkpointed high watermark, within the log's offsets", function()
+      local mgr, wanted = logs.started({ dir }, { { "a", 0 }, { "b", 0 }, { "c", 0 } })
+      for i = 1, 3 do for _ = 1, 5 do logs.append(wanted[i].log) end end
+      assert.equal(0, C.log_manager_stop(mgr))
+      unit.write_file(dir .. "/" .. HIGH, "0\n2\na 0 3\nb 0 99\n")
+      mgr, wanted = logs.started({ dir }, { { "a", 0 }, { "b", 0 }, { "c", 0 } })
+      local high = {}
+      for i = 1, 3 do high[i] = tonumber(wanted[i].high_watermark) end
+      assert.same({ 3, 5, 0 }, high)
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("starts with checkpoints that are damaged", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      for _ = 1, 5 do logs.append(wanted[1].log) end
+      assert.equal(0, C.log_manager_stop(mgr))
+      for _, name in ipairs { RECOVERY, START, HIGH } do unit.write_file(dir .. "/" .. name, ("\0"):rep(20)) end
+      mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      assert.same({ start = 0, ["end"] = 5 }, { start = logs.offsets(wanted[1].log).start, ["end"] = logs.offsets(wanted[1].log)["end"] })
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+  end)
+
+  describe("stopping", function()
+    it("writes recovery points at the logs' ends, and the marker", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 }, { "t", 1 } })
+      for _ = 1, 3 do logs.append(wanted[1].log) end
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.same({ "t 0 3", "t 1 0" }, logs.checkpoint(dir, RECOVERY))
+      assert.equal('{"version":0,"brokerEpoch":-1}', unit.read_file(dir .. "/" .. MARKER))
+    end)
+
+    it("keeps a log start offset that no segment's name tells", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 }, { "u", 0 } })
+      for _ = 1, 5 do logs.append(wanted[1].log) end
+      assert.equal(0, C.log_set_start_offset(wanted[1].log, 3))
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.same({ "t 0 3" }, logs.checkpoint(dir, START))
+      mgr, wanted = logs.started({ dir }, { { "t", 0 }, { "u", 0 } })
+      assert.equal(3, logs.offsets(wanted[1].log).start)
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("writes no marker when a log does not close", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      logs.append(wanted[1].log)
+      C.errinj_set(C.ERRINJ_FILE_SYNC, 1, 5)
+      assert.is_true(C.log_manager_stop(mgr) < 0)
+      C.errinj_set(C.ERRINJ_FILE_SYNC, 0, 0)
+      assert.is_nil(unit.read_file(dir .. "/" .. MARKER))
+      mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      assert.equal(1, logs.offsets(wanted[1].log)["end"])
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("leaves the directories to the next one", function()
+      for _ = 1, 3 do
+        local mgr = logs.started({ dir }, { { "t", 0 } })
+        assert.equal(0, C.log_manager_stop(mgr))
+      end
+    end)
+  end)
+
+  describe("while running", function()
+    it("opens a new log in the directory with the fewest", function()
+      local dirs = { dir .. "/a", dir .. "/b" }
+      local mgr = logs.started(dirs, { { "t", 0 }, { "t", 1 }, { "t", 2 } })
+      assert(logs.open(mgr, "new", 0))
+      assert.is_true(C.dir_exists(dir .. "/b/new-0"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("does not open a log twice", function()
+      local mgr = logs.started({ dir }, { { "t", 0 } })
+      local log, code = logs.open(mgr, "t", 0)
+      assert.is_nil(log)
+      assert.equal(C.ERR_EXISTS, code)
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("deletes a log: its folder is renamed as Kafka does", function()
+      local mgr, wanted = logs.started({ dir }, { { "a.b-c", 7 }, { "t", 0 } })
+      logs.append(wanted[1].log)
+      assert.equal(0, C.log_manager_delete_log(mgr, wanted[1].log))
+      assert.is_false(C.dir_exists(dir .. "/a.b-c-7"))
+      assert.is_truthy(logs.name_like(dir, "^a%.b%-c%-7%.%x+%-delete$"))
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.same({ "t 0 0" }, logs.checkpoint(dir, RECOVERY))
+    end)
+
+    it("deletes a log whose topic has 249 bytes", function()
+      local topic = ("n"):rep(249)
+      local mgr, wanted = logs.started({ dir }, { { topic, 12 } })
+      assert.equal(0, wanted[1].error)
+      assert.equal(0, C.log_manager_delete_log(mgr, wanted[1].log))
+      local name = assert(logs.name_like(dir, "%-delete$"))
+      assert.equal(255, #name)
+      assert.is_truthy(name:match "^n+%-12%.%x+%-delete$")
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("begins at offset 0 when a deleted name comes back, also after a crash", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+      for _ = 1, 9 do logs.append(wanted[1].log) end
+      assert.equal(0, C.log_set_start_offset(wanted[1].log, 8))
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.same({ "t 0 8" }, logs.checkpoint(dir, START))
+      mgr, wanted = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+      assert.equal(0, C.log_manager_delete_log(mgr, wanted[1].log))
+      local log = assert(logs.open(mgr, "t", 0, logs.id "b"))
+      assert.equal(0, logs.append(log))
+      -- The old lines are gone before the new log exists, so a crash now cannot bring them back.
+      assert.same({}, logs.checkpoint(dir, START))
+      assert.same({}, logs.checkpoint(dir, RECOVERY))
+      assert.equal(0, C.log_manager_stop(mgr))
+      mgr, wanted = logs.started({ dir }, { { "t", 0, logs.id "b" } })
+      assert.same({ 0, 1 }, { logs.offsets(wanted[1].log).start, logs.offsets(wanted[1].log)["end"] })
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("lets one of many threads have a name at a time", function()
+      local mgr = logs.started({ dir .. "/a", dir .. "/b" }, {})
+      local opened = ffi.new "int64_t[1]"
+      assert.equal(0, tonumber(C.log_manager_race_run(mgr, 4, 20, opened)))
+      assert.is_true(tonumber(opened[0]) >= 20)
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("leaves nothing behind of a log that it could not make", function()
+      local mgr = logs.started({ dir }, {})
+      C.errinj_set(C.ERRINJ_FILE_OPEN, 2, 24)
+      local log, code = logs.open(mgr, "t", 0)
+      C.errinj_set(C.ERRINJ_FILE_OPEN, 0, 0)
+      assert.is_nil(log)
+      assert.equal(C.ERR_NO_FILES, code)
+      assert.is_nil(logs.name_like(dir, "^t"))
+      assert.is_truthy(logs.open(mgr, "t", 0))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("uses another directory when one fails over a new log", function()
+      local mgr = logs.started({ dir .. "/a", dir .. "/b" }, {})
+      C.errinj_set(C.ERRINJ_DIR_MAKE, 1, 5)
+      local log, code = logs.open(mgr, "t", 0)
+      C.errinj_set(C.ERRINJ_DIR_MAKE, 0, 0)
+      -- Injection fails every folder from then on, so both are offline.
+      assert.is_nil(log)
+      assert.equal(C.ERR_STORAGE_OFFLINE, code)
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("tells sizes and space", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 }, { "t", 1 } })
+      logs.append(wanted[1].log, 1000)
+      local seen = {}
+      local each_dir = ffi.cast("void (*)(void *, const struct log_dir_usage *)", function(_, usage)
+        seen.dir = { ffi.string(usage.path), usage.is_offline, tonumber(usage.log_count) }
+        seen.is_space = usage.usable_bytes > 0 and usage.total_bytes >= usage.usable_bytes
+      end)
+      local each_log = ffi.cast("void (*)(void *, const struct log_usage *)", function(_, usage)
+        seen[ffi.string(usage.topic) .. usage.partition] = tonumber(usage.bytes)
+      end)
+      C.log_manager_usage(mgr, each_dir, each_log, nil)
+      each_dir:free()
+      each_log:free()
+      assert.same({ dir, false, 2 }, seen.dir)
+      assert.is_true(seen.is_space)
+      assert.equal(logs.offsets(wanted[1].log).bytes, seen.t0)
+      assert.is_true(seen.t0 > 1000)
+      assert.equal(0, seen.t1)
+      assert.is_true(C.log_manager_has_space(mgr, wanted[1].log, 1024))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("knows when space runs short, and asks again after a second at the latest", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      assert.is_false(C.log_manager_has_space(mgr, wanted[1].log, 2LL ^ 62))
+      assert.is_true(C.log_manager_has_space(mgr, wanted[1].log, 1024))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+  end)
+end)

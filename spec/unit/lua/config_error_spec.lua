@@ -1,0 +1,292 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What a wrong configuration is told: one line with file and line, key, value and what is allowed.
+local evaluate = require "spec.unit.lua.evaluate"
+
+local function refusal(text, sets)
+  local result, message = evaluate.text(text, sets)
+  assert.is_nil(result)
+  return message
+end
+
+--- Cases are { what, source, message }.
+local function refuses(cases)
+  for _, case in ipairs(cases) do
+    it(case[1], function() assert.equal(case[3], refusal(case[2])) end)
+  end
+end
+
+describe("a value of the wrong type or range", function()
+  refuses {
+    { "is shown with what is expected, at the line of its key", "broker {\n  workers = 2,\n  id = 'one',\n}",
+      'config.lua:3: broker.id: got "one", expected a whole number from 0 to 2147483647' },
+    { "may be a number that is too small", "broker { workers = 0 }",
+      "config.lua:1: broker.workers: got 0, expected a whole number from 1 to 256" },
+    { "may be a number that is too large", "broker { workers = 257 }",
+      "config.lua:1: broker.workers: got 257, expected a whole number from 1 to 256" },
+    { "may be a fraction", "broker { id = 1.5 }",
+      "config.lua:1: broker.id: got 1.5, expected a whole number from 0 to 2147483647" },
+    { "may be a boolean", "broker { id = true }",
+      "config.lua:1: broker.id: got true, expected a whole number from 0 to 2147483647" },
+    { "names the unit of our own keys", "broker { lua_memory = 5 }",
+      "config.lua:1: broker.lua_memory: got 5, expected a whole number of bytes from 1048576 to 1099511627776" },
+    { "names the choices of a key that has them", "broker { log_level = 'verbose' }",
+      'config.lua:1: broker.log_level: got "verbose", expected one of error, warn, info, debug' },
+    { "names the unit of Kafka's configs", "broker { log_retention_ms = 'foobar' }",
+      'config.lua:1: broker.log_retention_ms: got "foobar", expected a whole number of ms' },
+    { "may be a duration with a unit in a string", "topic 'a' {\n  retention_ms = '7d' }",
+      'config.lua:2: topic "a".retention_ms: got "7d", expected a whole number of ms, at least -1' },
+    { "may be a size with a unit in a string", "broker { log_segment_bytes = '10MB' }",
+      'config.lua:1: broker.log_segment_bytes: got "10MB", expected a whole number of bytes from 1048576 to 2147483647' },
+    { "may be a fraction where Kafka wants an integer", "broker { log_segment_bytes = 2000000.5 }",
+      "config.lua:1: broker.log_segment_bytes: got 2000000.5, expected a whole number of bytes from 1048576 to 2147483647" },
+    { "names the choices of Kafka's configs", "broker { compression_type = 'lz5' }",
+      'config.lua:1: broker.compression_type: got "lz5", expected one of: uncompressed, zstd, lz4, snappy, gzip, producer' },
+    { "may be a string where Kafka wants a boolean", "broker { auto_create_topics_enable = 'yes' }",
+      'config.lua:1: broker.auto_create_topics_enable: got "yes", expected true or false' },
+    { "may be a function", "topic 'a' { retention_ms = function() end }",
+      'config.lua:1: topic "a".retention_ms: got a function, expected a string, a number, a boolean or a list of those' },
+    { "may be an element of a list", "broker { log_cleanup_policy = { 'compact', {} } }",
+      "config.lua:1: broker.log_cleanup_policy: got a table, expected a string, a number, a boolean or a list of those" },
+    { "may be a table with keys where a list is wanted", "broker { data = { a = 1 } }",
+      'config.lua:1: broker.data: expected a list, but it has the key "a"' },
+    { "may be a list with holes", "broker { data = { 'a', nil, 'c' } }",
+      "config.lua:1: broker.data: expected a list without holes" },
+    { "may be an empty list", "broker { data = {} }",
+      "config.lua:1: broker.data: got an empty list, expected a path" },
+    { "may be an empty path", "broker { metadata = '' }",
+      'config.lua:1: broker.metadata: got "", expected a path' },
+    { "may be a text with a zero byte", "broker { data = 'a\\0b' }",
+      'config.lua:1: broker.data: got "a\\x00b", expected a path' },
+    { "may be a number whose digits Lua has lost", "broker { log_retention_bytes = 9007199254740993 }",
+      "config.lua:1: broker.log_retention_bytes: 9.007199254741e+15 is 2^53 or more, where Lua numbers are not exact; "
+        .. "write it as a string, or with LL behind it" },
+    { "may be infinite", "broker { log_retention_bytes = math.huge }",
+      "config.lua:1: broker.log_retention_bytes: got inf, expected a finite number" },
+    { "may be the number of partitions", "topic 'a' {\n  partitions = 0,\n}",
+      'config.lua:2: topic "a".partitions: got 0, expected a whole number from 1 to 100000' },
+    { "may be the whole block", "broker 'x'", 'config.lua:1: broker: got "x", expected a table: broker { ... }' },
+    { "may be the whole topic", "topic 'a' (3)",
+      'config.lua:1: topic "a": got 3, expected a table: topic "clicks" { ... }' },
+    { "may stand without a key", "broker { 'x' }", 'config.lua:1: broker: got "x" without a key, expected key = value' },
+    { "may be a value that two configs disagree about",
+      "topic 'a' {\n  min_compaction_lag_ms = 10,\n  max_compaction_lag_ms = 5,\n}",
+      'config.lua:3: topic "a".max_compaction_lag_ms: conflict topic config setting min.compaction.lag.ms (10) > '
+        .. "max.compaction.lag.ms (5)" },
+  }
+
+  it("is cut in the message when it is long", function()
+    local message = refusal(("broker { id = '%s' }"):format(("x"):rep(5000)))
+    assert.equal(('config.lua:1: broker.id: got "%s...", expected a whole number from 0 to 2147483647'):format(("x"):rep(80)),
+      message)
+  end)
+end)
+
+describe("an address", function()
+  refuses {
+    { "needs a port", "broker { listen = { '127.0.0.1:9092',\n 'localhost' } }",
+      "config.lua:1: broker.listen[2]: listener 'localhost' has no port, write host:port" },
+    { "needs a port below 65536", "broker { listen = '127.0.0.1:99999' }",
+      "config.lua:1: broker.listen: listener '127.0.0.1:99999': the port is a number from 0 to 65535, write host:port" },
+    { "is not advertised when it is 0.0.0.0", "broker { listen = '0.0.0.0:9092', advertise = '0.0.0.0:9092' }",
+      "config.lua:1: broker.advertise: '0.0.0.0:9092' cannot be advertised: clients cannot connect to 0.0.0.0; write the "
+        .. "name or address by which they reach this machine" },
+    { "is not listened on twice", "broker { listen = { '127.0.0.1:1', '127.0.0.1:1' } }",
+      'config.lua:1: broker.listen[2]: "127.0.0.1:1" is in the list twice' },
+    { "is advertised for each that is listened on",
+      "broker {\n  listen = { '127.0.0.1:1', '127.0.0.1:2' },\n  advertise = 'h:1' }",
+      "config.lua:3: broker.advertise: got 1 for the 2 of listen, expected one for each" },
+    { "with TLS is not supported yet", "broker { listen = 'SSL://127.0.0.1:9093' }",
+      "config.lua:1: broker.listen: listener 'SSL://127.0.0.1:9093': SSL is not supported yet, only PLAINTEXT is" },
+  }
+
+  it("is one of at most 16", function()
+    local addresses = {}
+    for i = 1, 17 do addresses[i] = ("'127.0.0.1:%d'"):format(i) end
+    assert.equal("config.lua:1: broker.listen: got 17 of them, expected at most 16",
+      refusal("broker { listen = { " .. table.concat(addresses, ", ") .. " } }"))
+  end)
+end)
+
+describe("an unknown key or word", function()
+  refuses {
+    { "gets the nearest broker key", "broker {\n  id = 1,\n  wokers = 2,\n}",
+      "config.lua:3: broker.wokers: unknown key, did you mean workers?" },
+    { "gets the nearest Kafka config", "broker { log_retention_mss = 1 }",
+      "config.lua:1: broker.log_retention_mss: unknown key, did you mean log_retention_ms?" },
+    { "gets the nearest topic config", "topic 'a' { retention_mss = 1 }",
+      'config.lua:1: topic "a".retention_mss: unknown key, did you mean retention_ms?' },
+    { "gets the nearest default", "defaults { partition = 1 }",
+      "config.lua:1: defaults.partition: unknown key, did you mean partitions?" },
+    { "gets no suggestion when nothing is near", "broker { flux_capacitor = 1 }",
+      "config.lua:1: broker.flux_capacitor: unknown key" },
+    { "is sent from broker to defaults", "broker { retention_ms = 1 }",
+      "config.lua:1: broker.retention_ms: belongs in defaults { ... } or in a topic" },
+    { "is sent from defaults to broker", "defaults { workers = 1 }",
+      "config.lua:1: defaults.workers: belongs in broker { ... }" },
+    { "is sent from defaults to a topic", "defaults { luka_validate = 'full' }",
+      "config.lua:1: defaults.luka_validate: has no default for all topics; set it in a topic" },
+    { "gets our key for one of Kafka's", "broker { log_dirs = 'x' }",
+      "config.lua:1: broker.log_dirs: is set by `data` here" },
+    { "is told apart from Kafka's that are not served", "broker { group_max_size = 5 }",
+      "config.lua:1: broker.group_max_size: is Kafka's, and not supported yet" },
+    { "gets the nearest word", "brokr { id = 1 }", "config.lua:1: unknown word brokr, did you mean broker?" },
+    { "gets the nearest word when it is indexed", "strng.format('x')",
+      "config.lua:1: unknown word strng, did you mean string?" },
+    { "gets no word when nothing is near", "frobnicate()", "config.lua:1: unknown word frobnicate" },
+    { "is found in a table made elsewhere", "local t = {\n wokers = 1 }\nbroker(t)",
+      "config.lua:3: broker.wokers: unknown key, did you mean workers?" },
+  }
+end)
+
+describe("what comes later", function()
+  refuses {
+    { "is refused as a broker key", "broker {\n  console = 'data/console.sock' }",
+      "config.lua:2: broker.console: is not supported yet" },
+    { "is refused as ZooKeeper", "broker { zookeeper = '10.0.0.1:2181/luka' }",
+      "config.lua:1: broker.zookeeper: is not supported yet" },
+    { "is refused as a partitioner", "topic 'a' {\n  partitioner = function(record, n) return 0 end }",
+      'config.lua:2: topic "a".partitioner: is not supported yet' },
+    { "is refused as a retention function", "topic 'a' { retention = function() end }",
+      'config.lua:1: topic "a".retention: is not supported yet' },
+    { "is refused as a transform", "topic 'a' { transform = function() end }",
+      'config.lua:1: topic "a".transform: is not supported yet' },
+    { "is refused as a named policy", "policy.partitioner('x', function() end)",
+      "config.lua:1: policy: is not supported yet" },
+    { "is refused as a hook", "\nhook('topic.create', function() end)", "config.lua:2: hook: is not supported yet" },
+    { "is refused as a timer", "every(minutes(5), function() end)", "config.lua:1: every: is not supported yet" },
+    { "is refused as shared memory", "local s = shared 'x'", "config.lua:1: shared: is not supported yet" },
+    { "is refused as administration", "admin.groups()", "config.lua:1: admin: is not supported yet" },
+  }
+end)
+
+describe("saying it twice", function()
+  refuses {
+    { "is refused for broker", "broker { id = 1 }\nbroker { id = 2 }",
+      "config.lua:2: broker: given already at config.lua:1" },
+    { "is refused for defaults", "defaults {}\n\ndefaults {}", "config.lua:3: defaults: given already at config.lua:1" },
+    { "is refused for a topic", 'topic "a" {}\ntopic "b" {}\ntopic "a" {}',
+      'config.lua:3: topic "a": given already at config.lua:1' },
+    { "is refused for topics that differ in . and _ alone", 'topic "a.b" {}\ntopic "a_b" {}',
+      'config.lua:2: topic "a_b": collides with topic "a.b" at config.lua:1: names may not differ in \'.\' and \'_\' alone' },
+    { "is refused for a key of a block", "broker {\n  id = 1,\n  id = 2,\n}",
+      "config.lua:3: broker.id: given already at config.lua:2" },
+    { "is refused for a default that the broker block has", "broker { log_retention_ms = 1 }\ndefaults { retention_ms = 1 }",
+      "config.lua:2: defaults.retention_ms: given already as broker.log_retention_ms at config.lua:1" },
+    { "is refused for a default that the broker block has in hours",
+      "defaults { retention_ms = 1 }\nbroker { log_retention_hours = 1 }",
+      "config.lua:1: defaults.retention_ms: given already as broker.log_retention_hours at config.lua:2" },
+    { "is refused for a config of the same name", "broker { min_insync_replicas = 1 }\ndefaults { min_insync_replicas = 1 }",
+      "config.lua:2: defaults.min_insync_replicas: given already as broker.min_insync_replicas at config.lua:1" },
+  }
+end)
+
+describe("a topic", function()
+  refuses {
+    { "needs a name that Kafka allows", "topic 'a b' {}",
+      "config.lua:1: topic \"a b\": Topic name is invalid: 'a b' contains one or more characters other than ASCII "
+        .. "alphanumerics, '.', '_' and '-'" },
+    { "needs a name that is a text", "topic (5)", 'config.lua:1: topic: got 5, expected a name: topic "clicks" { ... }' },
+    { "needs its braces", "\ntopic 'a'\n",
+      'config.lua:2: topic "a": has no settings: write topic "a" {} to take the defaults' },
+    { "is not the metadata log", "topic '__cluster_metadata' {}",
+      'config.lua:1: topic "__cluster_metadata": is a name that nobody may use' },
+  }
+end)
+
+describe("an error in the program", function()
+  refuses {
+    { "of syntax names file and line", "broker {\n  id = 1\n  listen = 2\n}",
+      "config.lua:3: '}' expected (to close '{' at line 1) near 'listen'" },
+    { "that it raises names file and line", "\nerror 'boom'", "config.lua:2: boom" },
+    { "raised without a place gets the last line that ran", "\n\nerror('boom', 0)", "config.lua:3: boom" },
+    { "may be a table", "\nerror({})", "config.lua:2: the error raised is a table, not a text" },
+    { "may be nil", "error()", "config.lua:1: the error raised is a nil, not a text" },
+    { "may have several lines and control characters", "error('a\\nb\\27[31m\\200')", "config.lua:1: a | b\\x1b[31m\\xc8" },
+    { "may come out of many coroutines",
+      "local function nest(n) if n == 0 then error 'deep' end coroutine.wrap(nest)(n - 1) end\nnest(5)",
+      "config.lua:1: deep" },
+    { "of a library function names the call", "\nlocal x = ('x'):rep({})",
+      "config.lua:2: bad argument #1 to 'rep' (number expected, got table)" },
+  }
+
+  it("has a traceback when it is asked for", function()
+    local _, message, trace = evaluate.text("local function f() error 'boom' end\nf()", nil, true)
+    assert.equal("config.lua:1: boom", message)
+    assert.truthy(trace:find("stack traceback:", 1, true))
+    assert.truthy(trace:find("config.lua:2: in ", 1, true))
+  end)
+
+  it("has no traceback otherwise", function()
+    assert.is_nil(select(3, evaluate.text "error 'boom'"))
+  end)
+
+  it("names the whole path, however long it is", function()
+    local folder = ("long"):rep(25)
+    evaluate.write(folder .. "/config.lua", "\nbroker { id = 'x' }")
+    local path = evaluate.folder .. "/" .. folder .. "/config.lua"
+    assert.equal(path .. ':2: broker.id: got "x", expected a whole number from 0 to 2147483647', select(2, evaluate.file(path)))
+    evaluate.write(folder .. "/config.lua", "\n\nerror 'boom'")
+    assert.equal(path .. ":3: boom", select(2, evaluate.file(path)))
+  end)
+end)
+
+describe("a module", function()
+  it("that is missing names the line that requires it", function()
+    assert.equal("config.lua:2: module 'nope' not found: there is no file nope.lua", refusal "\nrequire 'nope'")
+  end)
+
+  it("with an error names its own file and line", function()
+    evaluate.write("wrong.lua", "local a = 1\nbroker { id = 'x' }")
+    assert.equal('wrong.lua:2: broker.id: got "x", expected a whole number from 0 to 2147483647', refusal "require 'wrong'")
+    evaluate.write("broken.lua", "local a = 1\nlocal b = = 2")
+    assert.equal("broken.lua:2: unexpected symbol near '='", refusal "require 'broken'")
+  end)
+
+  it("that requires itself is refused", function()
+    evaluate.write("loop_a.lua", "require 'loop_b'")
+    evaluate.write("loop_b.lua", "\nrequire 'loop_a'")
+    assert.equal("loop_b.lua:2: module 'loop_a' requires itself", refusal "require 'loop_a'")
+  end)
+
+  it("that is a folder is refused", function()
+    evaluate.write("folder.lua/x", "")
+    assert.equal("config.lua:1: module 'folder': folder.lua cannot be read: Is a directory", refusal "require 'folder'")
+  end)
+
+  it("is never outside the folder of config.lua", function()
+    for _, name in ipairs { "../x", "..", "/etc/passwd", "a/b", "", "a..b", ".a", "a." } do
+      assert.equal(("config.lua:1: module name '%s' is not allowed: write \"policies.x\" for policies/x.lua"):format(name),
+        refusal(("require '%s'"):format(name)))
+    end
+  end)
+
+  it("is not one of ours", function()
+    assert.equal("config.lua:1: module 'luka.config' is not for configuration files", refusal "require 'luka.config'")
+    assert.equal("config.lua:1: module name 'ffi ' is not allowed: write \"policies.x\" for policies/x.lua",
+      refusal "require 'ffi '")
+    assert.equal("config.lua:1: module 'ffi' not found: there is no file ffi.lua", refusal "require 'ffi'")
+  end)
+end)
+
+describe("--set", function()
+  for sets, expected in pairs {
+    ["id=x"] = '--set id: got "x", expected a whole number from 0 to 2147483647',
+    ["id="] = '--set id: got "", expected a whole number from 0 to 2147483647',
+    ["wokers=1"] = "--set wokers: unknown key, did you mean workers?",
+    ["retention_ms=5"] = "--set retention_ms: unknown key, did you mean log_retention_ms?",
+    ["partitions=5"] = "--set partitions: unknown key, did you mean num_partitions?",
+    ["lua_memory=64MiB"] = '--set lua_memory: got "64MiB", expected a whole number of bytes from 1048576 to 1099511627776',
+    ["log_segment_bytes=1"] = '--set log_segment_bytes: got "1", expected a whole number of bytes from 1048576 to 2147483647',
+    ["console=x"] = "--set console: is not supported yet",
+    ["listeners=x"] = "--set listeners: is set by `listen` here",
+  } do
+    it("refuses " .. sets, function() assert.equal(expected, refusal("", { sets })) end)
+  end
+
+  it("is held against the file", function()
+    assert.equal("--set listen: \"127.0.0.1:1\" is in the list twice",
+      (refusal("", { "listen=127.0.0.1:1", "listen=127.0.0.1:1" }):gsub("%[2%]", "")))
+    assert.equal("config.lua:1: broker.advertise: got 1 for the 2 of listen, expected one for each",
+      refusal("broker { advertise = 'h:1' }", { "listen=127.0.0.1:1", "listen=127.0.0.1:2" }))
+  end)
+end)

@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Evaluates configurations through core/lua/config.c, for specs.
+local ffi = require "ffi"
+local unit = require "spec.support.unit"
+local C = unit.load("lua/config.h", "base/mem.h", "base/error.h")
+
+local M = { folder = unit.temp_dir() }
+
+local function texts(list, count)
+  local out = {}
+  for i = 0, count - 1 do out[#out + 1] = ffi.string(list[i]) end
+  return out
+end
+
+local function optional(text)
+  if text == nil then return nil end
+  return ffi.string(text)
+end
+
+local function topic_of(topic)
+  local configs = {}
+  for i = 0, topic.config_count - 1 do
+    configs[ffi.string(topic.configs[i].name)] = ffi.string(topic.configs[i].value)
+  end
+  return {
+    name = ffi.string(topic.name), partitions = topic.partitions, replication_factor = topic.replication_factor,
+    configs = configs, text = ffi.string(topic.text), line = topic.line,
+  }
+end
+
+--- Copies what specs look at.
+local function result_of(config)
+  local result = {
+    id = config.id, workers = config.workers, metadata = optional(config.metadata), log_level = config.log_level,
+    listen = texts(config.listen, config.listen_count), data = texts(config.data, config.data_count),
+    advertise = texts(config.advertise, config.advertise_count),
+    lua_memory_bytes = tonumber(config.lua_memory_bytes), lua_budget_ms = config.lua_budget_ms,
+    log_dir_reserve_bytes = tonumber(config.log_dir_reserve_bytes),
+    retention_ms = tonumber(config.broker.topic.values.retention_ms),
+    retention_bytes = config.broker.topic.values.retention_bytes,
+    segment_bytes = config.broker.topic.values.segment_bytes,
+    num_partitions = config.broker.num_partitions,
+    default_replication_factor = config.broker.default_replication_factor,
+    cleanup_policy = config.broker.topic.values.cleanup_policy,
+    topics = {},
+  }
+  for i = 0, config.topic_count - 1 do result.topics[i + 1] = topic_of(config.topics[i]) end
+  return result
+end
+
+--- Evaluates a file.
+---
+---@param path string?
+---@param sets string[]?  "key=value"
+---@param is_debug boolean?
+---@return table? result
+---@return string? message
+---@return string? trace
+function M.file(path, sets, is_debug)
+  sets = sets or {}
+  local overrides = ffi.new("struct config_override[?]", #sets + 1)
+  local anchor = {}
+  for i, set in ipairs(sets) do
+    local key, value = set:match "^(.-)=(.*)$"
+    anchor[#anchor + 1], anchor[#anchor + 2] = key, value
+    overrides[i - 1].key, overrides[i - 1].value = key, value
+  end
+  local config, failure = ffi.new "struct lua_config", ffi.new "struct lua_config_error"
+  local status = C.lua_config_load(path, overrides, #sets, is_debug or false, config, failure)
+  assert(#anchor == 2 * #sets) -- the overrides borrow these texts
+  if status == 0 then
+    local result = result_of(config)
+    C.lua_config_destroy(config)
+    return result
+  end
+  assert(status == C.ERR_CONFIG)
+  local trace = optional(failure.trace)
+  C.mem_free(failure.trace)
+  return nil, ffi.string(failure.message), trace
+end
+
+--- Evaluates a text as config.lua; its folder is taken off messages.
+---
+---@param text string
+---@param sets string[]?
+---@param is_debug boolean?
+function M.text(text, sets, is_debug)
+  local path = M.folder .. "/config.lua"
+  unit.write_file(path, text)
+  local result, message, trace = M.file(path, sets, is_debug)
+  local function clean(line) return line and line:gsub(M.folder:gsub("%p", "%%%0") .. "/", "") end
+  return result, (clean(message)), (clean(trace))
+end
+
+--- Writes a file next to config.lua.
+function M.write(name, text)
+  local folder = name:match "^(.*)/"
+  if folder then os.execute(("mkdir -p '%s/%s'"):format(M.folder, folder)) end
+  unit.write_file(M.folder .. "/" .. name, text)
+end
+
+return M

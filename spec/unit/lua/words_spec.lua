@@ -1,0 +1,110 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The small modules of lua/luka/config/ that need no C.
+package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+local failure = require "luka.config.failure"
+local suggest = require "luka.config.suggest"
+local units = require "luka.units"
+local value = require "luka.config.value"
+
+describe("luka.config.suggest", function()
+  it("counts insertions, deletions, replacements and swaps of neighbours", function()
+    assert.equal(0, suggest.distance("workers", "workers", 3))
+    assert.equal(1, suggest.distance("workrs", "workers", 3))
+    assert.equal(1, suggest.distance("workerss", "workers", 3))
+    assert.equal(1, suggest.distance("wprkers", "workers", 3))
+    assert.equal(1, suggest.distance("wrokers", "workers", 3))
+    assert.equal(3, suggest.distance("abc", "xyz", 3))
+  end)
+
+  it("stops counting beyond its limit", function()
+    assert.equal(3, suggest.distance("kitten", "something else", 2))
+    assert.equal(3, suggest.distance("aaaaaa", "bbbbbb", 2))
+  end)
+
+  it("gives the nearest word, the first in the alphabet of equals", function()
+    assert.equal("listen", suggest.nearest("lisen", { "id", "listen", "data" }))
+    assert.equal("bat", suggest.nearest("xat", { "cat", "bat" }))
+  end)
+
+  it("gives nothing when nothing is near", function()
+    assert.is_nil(suggest.nearest("flux", { "listen", "data" }))
+    assert.is_nil(suggest.nearest("", { "id" }))
+  end)
+end)
+
+describe("luka.config.value", function()
+  it("writes integers with all their digits", function()
+    assert.equal("9007199254740991", value.text(9007199254740991))
+    assert.equal("-9007199254740991", value.text(-9007199254740991))
+    assert.equal("1000000000000000", value.text(1e15))
+    assert.equal("0", value.text(-0))
+    assert.equal("9223372036854775807", value.text(9223372036854775807LL))
+    assert.equal("-1", value.text(-1LL))
+    assert.equal("18446744073709551615", value.text(18446744073709551615ULL))
+  end)
+
+  it("writes fractions so that they read back the same", function()
+    assert.equal("0.1", value.text(0.1))
+    assert.equal(1 / 3, tonumber((value.text(1 / 3))))
+  end)
+
+  it("refuses what is not exact or not a number", function()
+    for _, number in ipairs { 2 ^ 53, -2 ^ 53, 1e300, math.huge, -math.huge, 0 / 0 } do
+      assert.is_nil((value.text(number)))
+    end
+  end)
+
+  it("joins lists with commas", function()
+    assert.equal("a,1,true", value.text { "a", 1, true })
+    assert.equal("", value.text {})
+  end)
+
+  it("refuses lists in lists, functions and other C data", function()
+    assert.is_nil((value.text { {} }))
+    assert.is_nil((value.text(print)))
+    assert.is_nil((value.text(1i)))
+  end)
+
+  it("reads integers of every kind", function()
+    assert.equal(5, value.integer(5))
+    assert.equal(5, value.integer(5LL))
+    assert.is_nil(value.integer "5")
+    assert.equal(5, value.integer("5", true))
+    assert.equal(-5, value.integer("-5", true))
+    for _, text in ipairs { "", "5x", " 5", "0x5", "5.0", "1e3", "99999999999999999999" } do
+      assert.is_nil(value.integer(text, true))
+    end
+    assert.is_nil(value.integer(5.5))
+  end)
+end)
+
+describe("luka.config.failure", function()
+  it("makes any text one printable line", function()
+    assert.equal("a | b", failure.one_line "a\nb\n\n")
+    assert.equal("\\x00\\x1b\\x7f", failure.one_line "\0\27\127")
+    assert.equal("gr\195\188n \226\130\172", failure.one_line "gr\195\188n \226\130\172")
+    assert.equal("\\xff\\xc3", failure.one_line "\255\195")
+  end)
+
+  it("names file, line, key and what is wrong", function()
+    assert.equal("config.lua:12: broker.id: wrong", tostring(failure.new({ source = "config.lua", line = 12 }, "broker.id", "wrong")))
+    assert.equal("config.lua: wrong", tostring(failure.new({ source = "config.lua" }, nil, "wrong")))
+    assert.equal("--set id: wrong", tostring(failure.new({ source = "--set" }, "id", "wrong")))
+  end)
+end)
+
+describe("luka.units", function()
+  it("counts milliseconds and bytes", function()
+    assert.equal(1500, units.seconds(1.5))
+    assert.equal(300000, units.minutes(5))
+    assert.equal(3600000, units.hours(1))
+    assert.equal(604800000, units.days(7))
+    assert.equal(1024, units.KiB)
+    assert.equal(1048576, units.MiB)
+    assert.equal(1073741824, units.GiB)
+  end)
+
+  it("refuses what is no number", function()
+    assert.has_error(function() units.days "7" end, "expected a number, got string")
+  end)
+end)
