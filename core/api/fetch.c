@@ -349,6 +349,8 @@ void fetch_handle(struct request *req)
     fetch_respond_error(req, WIRE_UNKNOWN_SERVER_ERROR); // as Kafka does
     return;
   }
+  // What was acknowledged before this request was sent is to be seen by it, and a session hears of it by mail.
+  event_loop_run_mails(req->worker->loop);
   struct fetch *fetch = arena_zalloc(&req->arena, sizeof *fetch);
   req->state = fetch;
   fetch->req = req;

@@ -12,7 +12,7 @@
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
 
-enum { FETCH_LEADER_VERSION = 12 }; // first version that names the current leader
+enum { FETCH_LEADER_VERSION = 16 }; // first version that is told the current leader (KIP-951)
 
 void fetch_item_release(struct fetch_item *item)
 {

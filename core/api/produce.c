@@ -209,7 +209,7 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   int result = produce_validate(produce, part, topic);
   if (result < 0) {
     part->error = api_wire_error(result);
-    if (part->verdict.was_walked) {
+    if (part->verdict.was_examined && result != ERR_BATCH_TOO_LARGE) {
       part->job.log_start_offset = atomic_load(&found->log_start_offset);
     }
     return;

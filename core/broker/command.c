@@ -330,7 +330,7 @@ static void command_fail(const struct command *command, const char *message)
   }
 }
 
-/// SIGALRM while the configuration is evaluated: it is stuck in a library function, which nothing in Lua can stop.
+/// SIGPROF while the configuration is evaluated: it is stuck in a library function, which nothing in Lua can stop.
 static void command_watchdog(int number)
 {
   (void)number;
@@ -370,12 +370,12 @@ static int command_load(const struct command *command, struct lua_config *config
   // A quarter of a second after Lua's own limit.
   int limit_ms = LUA_CONFIG_BUDGET_MS + 250;
   struct itimerval timer = {.it_value = {.tv_sec = limit_ms / 1000, .tv_usec = (limit_ms % 1000) * 1000L}};
-  sigaction(SIGALRM, &watchdog, &before);
-  setitimer(ITIMER_REAL, &timer, NULL);
+  sigaction(SIGPROF, &watchdog, &before);
+  setitimer(ITIMER_PROF, &timer, NULL);
   struct lua_config_error error;
   int result = lua_config_load(command->argument, command->sets, command->set_count, command->is_debug, config, &error);
-  setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {0}}, NULL);
-  sigaction(SIGALRM, &before, NULL);
+  setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {0}}, NULL);
+  sigaction(SIGPROF, &before, NULL);
   if (result < 0) {
     command_fail(command, error.message);
     if (error.trace != NULL) {

@@ -157,6 +157,11 @@ void event_loop_post(struct event_loop *loop, struct mail *mail)
   }
 }
 
+void event_loop_run_mails(struct event_loop *loop)
+{
+  mailbox_run(&loop->mailbox);
+}
+
 void event_loop_awake(struct event_loop *loop)
 {
   if (!loop->is_awake) {

@@ -60,6 +60,10 @@ void event_loop_destroy(struct event_loop *loop);
 /// Posts a mail. Any thread; never blocks.
 void event_loop_post(struct event_loop *loop, struct mail *mail);
 
+/// Runs the mails that wait, in the middle of a turn: for whoever has to know all that was posted before now. Not from
+/// inside a mail. Only on the loop's thread.
+void event_loop_run_mails(struct event_loop *loop);
+
 /// Marks the start of work in a uv callback: enters the epoch, reads the clock. Cheap when already awake.
 void event_loop_awake(struct event_loop *loop);
 

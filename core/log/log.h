@@ -310,7 +310,7 @@ struct log_segment_info {
 int log_segments(const struct log *log, struct log_segment_info *infos, int room);
 
 /// Wall time from which a segment's age counts: its largest timestamp, or the time of its last append when it has none or it
-/// lies in the future.
+/// lies more than an hour in the future.
 int64_t log_segment_age_base_ms(const struct log_segment_info *info, int64_t now_ms);
 
 enum log_retention_reason { LOG_RETENTION_NONE, LOG_RETENTION_MS, LOG_RETENTION_BYTES, LOG_RETENTION_START_OFFSET };

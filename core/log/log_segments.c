@@ -9,6 +9,10 @@
 #include "base/slog.h"
 #include "log/log_private.h"
 
+enum {
+  SEGMENTS_CLOCK_SKEW_MS = 3600 * 1000, ///< records this far ahead are taken for those of a client whose clock is off a little
+};
+
 /// Describes one segment of a list.
 static void describe(const struct segment_list *list, int index, int64_t end_offset, struct log_segment_info *info)
 {
@@ -38,14 +42,15 @@ int log_segments(const struct log *log, struct log_segment_info *infos, int room
 
 int64_t log_segment_age_base_ms(const struct log_segment_info *info, int64_t now_ms)
 {
-  return info->max_timestamp >= 0 && info->max_timestamp <= now_ms ? info->max_timestamp : info->modified_ms;
+  return info->max_timestamp >= 0 && info->max_timestamp <= now_ms + SEGMENTS_CLOCK_SKEW_MS ? info->max_timestamp
+                                                                                            : info->modified_ms;
 }
 
 /// True when a segment's records are older than retention_ms. Tells once when they lie in the future.
 static bool is_expired(const struct log *log, struct segment *seg, const struct log_segment_info *info,
                        int64_t retention_ms, int64_t now_ms)
 {
-  if (info->max_timestamp > now_ms && !atomic_exchange(&seg->is_reported, true)) {
+  if (info->max_timestamp > now_ms + SEGMENTS_CLOCK_SKEW_MS && !atomic_exchange(&seg->is_reported, true)) {
     slog_warn("%s: the segment at offset %" PRId64 " has a record of %" PRId64
               " ms in the future; retention goes by the time of its file",
               log_dir(log), seg->base_offset, info->max_timestamp - now_ms);

@@ -26,7 +26,7 @@ struct lua_state {
   lua_State *vm;                      ///< main thread of the state
   struct lua_state_limits limits;     ///< as given
   size_t used_bytes;                  ///< allocated by LuaJIT now
-  int64_t deadline_ms;                ///< monotonic; 0: no call is running
+  int64_t deadline_ms;                ///< the thread's processor time; 0: no call is running
   bool is_expired;                    ///< the running call passed its deadline
   uintptr_t stack_base;               ///< address of the frame of lua_state_call(); the stack grows down from it
   struct lua_state_position position; ///< see lua_state_position()
@@ -78,7 +78,7 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
 {
   state->stack_base = (uintptr_t)__builtin_frame_address(0);
   state->is_expired = false;
-  state->deadline_ms = clock_mono_ms() + state->limits.budget_ms;
+  state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
   state->position.source[0] = '\0';
   state->position.line = 0;
   state_arm(state);
@@ -146,7 +146,7 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
     if (new_size - old_size > state->limits.memory_bytes - state->used_bytes) {
       return NULL;
     }
-    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && clock_mono_ms() > state->deadline_ms) {
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && clock_thread_ms() > state->deadline_ms) {
       state->is_expired = true;
       return NULL;
     }
@@ -171,7 +171,7 @@ static void state_hook(lua_State *vm, lua_Debug *event)
     }
     return;
   }
-  if (!state->is_expired && clock_mono_ms() <= state->deadline_ms) {
+  if (!state->is_expired && clock_thread_ms() <= state->deadline_ms) {
     return;
   }
   state->is_expired = true;

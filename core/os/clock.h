@@ -8,3 +8,6 @@
 int64_t clock_wall_ms(void); ///< milliseconds since 1970
 int64_t clock_mono_ms(void); ///< milliseconds since some start
 int64_t clock_mono_ns(void); ///< nanoseconds since the same start
+
+/// Milliseconds of processor time that the calling thread has used: what a busy machine does to others does not count.
+int64_t clock_thread_ms(void);

@@ -76,6 +76,7 @@ int batch_validate(uint8_t *bytes, size_t size, const struct batch_rules *rules,
   TRY(check_request(bytes, size, batch_bytes, rules, arena, out));
   struct batch_header header = {0};
   TRY(check_whole(bytes, batch_bytes, rules, &header));
+  out->was_examined = true;
   TRY(check_counts(&header, rules));
   out->header = header;
   TRY(check_records(bytes, rules, arena, out));
@@ -136,6 +137,7 @@ static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, 
   }
   int codec = batch_attributes(bytes) & BATCH_CODEC_MASK;  // within the smallest batch
   if (codec >= CODEC_COUNT) {
+    out->was_examined = true;
     return error_set(ERR_DECOMPRESS, "%s-%" PRId32 ": there is no compression codec %d", rules->topic, rules->partition,
                      codec);
   }
@@ -148,13 +150,9 @@ static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, 
   return 0;
 }
 
-/// Base offset, size and CRC of the one batch.
+/// Size, CRC and producer of the one batch.
 static int check_whole(const uint8_t *bytes, size_t size, const struct batch_rules *rules, struct batch_header *header)
 {
-  if (batch_base_offset(bytes) != 0) {
-    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": base offset %" PRId64 " in a produced batch", rules->topic,
-                     rules->partition, batch_base_offset(bytes));
-  }
   if ((int64_t)size > rules->max_message_bytes) {
     return error_set(ERR_BATCH_TOO_LARGE, "%s-%" PRId32 ": batch of %zu bytes, max.message.bytes is %" PRId32,
                      rules->topic, rules->partition, size, rules->max_message_bytes);
@@ -165,12 +163,20 @@ static int check_whole(const uint8_t *bytes, size_t size, const struct batch_rul
     return error_set(ERR_CORRUPT_BATCH, "%s-%" PRId32 ": batch has CRC %08" PRIx32 ", and says %08" PRIx32,
                      rules->topic, rules->partition, crc, header->crc);
   }
+  if (header->producer_id > BATCH_NO_PRODUCER_ID && header->base_sequence < 0 && !rules->allows_control) {
+    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": sequence number %" PRId32 " of producer %" PRId64,
+                     rules->topic, rules->partition, header->base_sequence, header->producer_id);
+  }
   return 0;
 }
 
 /// What the header says of its records has to agree with itself.
 static int check_counts(const struct batch_header *header, const struct batch_rules *rules)
 {
+  if (header->base_offset != 0) {
+    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": base offset %" PRId64 " in a produced batch", rules->topic,
+                     rules->partition, header->base_offset);
+  }
   if (header->last_offset_delta < 0 || header->record_count <= 0 ||
       header->record_count - 1 != header->last_offset_delta) {
     return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": %" PRId32 " records with last offset delta %" PRId32,
@@ -178,10 +184,6 @@ static int check_counts(const struct batch_header *header, const struct batch_ru
   }
   if ((header->attributes & BATCH_CONTROL) != 0 && !rules->allows_control) {
     return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": control batch from a client", rules->topic, rules->partition);
-  }
-  if (header->producer_id > BATCH_NO_PRODUCER_ID && header->base_sequence < 0 && !rules->allows_control) {
-    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": sequence number %" PRId32 " of producer %" PRId64,
-                     rules->topic, rules->partition, header->base_sequence, header->producer_id);
   }
   return 0;
 }

@@ -58,6 +58,7 @@ struct batch_verdict {
   struct batch_header header;   ///< as it will be stored, with corrected attributes and max timestamp; offset still 0
   int32_t max_timestamp_delta;  ///< offset delta of the first record with the max timestamp; the last delta when the
                                 ///< records were not looked at; 0 if the broker stamped it; -1: no record has one
+  bool was_examined;            ///< it got past request, size and CRC: Kafka names the log start offset from here on
   bool was_walked;              ///< the records were looked at: count, deltas and timestamps are true
   const char *message;          ///< for the partition's error message; NULL where Kafka sends none; in the arena
   const struct batch_record_error *record_errors;  ///< in the arena

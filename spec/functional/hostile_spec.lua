@@ -36,14 +36,19 @@ local function served(client)
   local names = {}
   for name, api in pairs(wire.apis) do names[api.key] = name end
   for _, api in ipairs(client:ask("ApiVersions", 0, {}).api_keys) do
-    list[#list + 1] = { name = names[api.api_key], key = api.api_key, min = api.api_key == 0 and 3 or api.min_version, max = api.max_version }
+    list[#list + 1] = { name = names[api.api_key], key = api.api_key, max = api.max_version,
+      min = api.api_key == 0 and 3 or api.min_version }
   end
   return list
 end
 
+--- Values of fields, by name; others have one of their type.
+local values = { max_wait_ms = 1, isolation_level = 0, session_id = 0, session_epoch = -1, partition_max_bytes = 1000, max_bytes = 1000 }
+
 --- A body with one element in every array and something in every field, for a version.
 local sample
 local function sample_field(field, version)
+  if values[field.c] then return values[field.c] end
   if field.array then
     return { field.struct and sample(field.struct, version) or sample_field({ base = field.base }, version) }
   elseif field.struct then
@@ -54,7 +59,7 @@ local function sample_field(field, version)
   if base == "string" then return "fuzzed" end
   if base == "bytes" then return "abc" end
   if base == "records" then return records.batch() end
-  if base == "uuid" then return ("\3"):rep(16) end
+  if base == "uuid" then return values.id or ("\3"):rep(16) end
   return 1
 end
 
@@ -214,14 +219,18 @@ describe("Each request that is served", function()
         for _, cut in ipairs { 1, math.floor(body / 2), body - 1 } do
           -- A header is followed by less body than the version has; ApiVersions has none before version 3.
           if cut > 0 and not (api.name == "ApiVersions" and version < 3) then
-            assert.equal("", send(broker, size(#whole - cut) .. whole:sub(1, -cut - 1)), ("%s %d without the last %d"):format(api.name, version, cut))
+            assert.equal("", send(broker, size(#whole - cut) .. whole:sub(1, -cut - 1)),
+              ("%s %d without the last %d bytes"):format(api.name, version, cut))
           end
         end
         for _, junk in ipairs { "\255", "\127" } do
           local head = wire.encode("RequestHeader", 1, { request_api_key = api.key, request_api_version = version,
             correlation_id = 7, client_id = "x" })
           if wire.apis[api.name].request.flexible and version >= wire.apis[api.name].request.flexible then head = head .. "\0" end
-          if not (api.name == "ApiVersions" and version < 3) then
+          -- Some versions of Metadata take -1 for all topics, and bytes behind a body are nobody's business.
+          local is_right = api.name == "ApiVersions" and version < 3
+            or api.name == "Metadata" and version > 0 and version < 9 and junk == "\255"
+          if not is_right then
             assert.equal("", send(broker, size(#head + 64) .. head .. junk:rep(64)), ("%s %d of %q"):format(api.name, version, junk))
           end
         end
@@ -246,7 +255,7 @@ end)
 
 describe("Mutated requests", function()
   local SEED = tonumber(os.getenv "FUZZ_SEED") or os.time() % 1000000
-  local COUNT = tonumber(os.getenv "FUZZ_COUNT") or 2500
+  local COUNT = tonumber(os.getenv "FUZZ_COUNT") or 5000
   local LIMIT = os.getenv "VALGRIND" and COUNT / 10 or COUNT
 
   --- A generator of its own, so that a seed gives the same run everywhere.
@@ -257,7 +266,7 @@ describe("Mutated requests", function()
   end
 
   local EXTREMES = { "\0", "\1", "\127", "\128", "\255", "\255\255", "\127\255", "\0\0\0\0", "\255\255\255\255", "\127\255\255\255",
-    "\128\0\0\0", "\255\255\255\127", "\255\255\255\255\15", "\255\255\255\255\255\255\255\255\255\1", "\0\0\39\16" }
+    "\128\0\0\0", "\255\255\255\127", "\255\255\255\255\15", "\255\255\255\255\255\255\255\255\255\1" }
 
   --- Changes what follows key, version and correlation id.
   local function mutate(text)
@@ -286,6 +295,7 @@ describe("Mutated requests", function()
     local broker = brokers.start { set = { "workers=2", "auto_create_topics_enable=false" } }
     local keeper = broker:connect()
     local kept = requests.create(keeper, "kept")
+    values.id = requests.create(keeper, "fuzzed", { partitions = 2 }).id
     local sent = records.batch { records = { "kept" } }
     requests.append(keeper, kept, sent)
     local before = resident(broker)
@@ -294,14 +304,14 @@ describe("Mutated requests", function()
     for i = 1, LIMIT do
       local api = apis[1 + random(#apis)]
       local version = api.min + random(api.max - api.min + 1)
-      local frame = mutate(sample_request(api, version, i))
-      client:send_frame(frame)
-      -- Followed by one that must be answered when the connection stays open; a Fetch may have been told to wait for long.
-      client:request("ApiVersions", 0, {})
+      values.acks, values.session_epoch = random(3) - 1, random(3) - 1
+      client:send_frame(mutate(sample_request(api, version, 1000000 + i)))
+      -- Followed by one that is answered when the connection stays open; a Fetch may have been told to wait for long.
+      local last = client:request("ApiVersions", 0, {})
       local answer, why
       repeat
         answer, why = client:receive_frame(api.name == "Fetch" and 100 or nil)
-      until not answer or answer:sub(5) == "" or #answer > 60 or api.name == "Produce"
+      until not answer or answer:sub(1, 4) == size(last or 0)
       if answer then
         answered = answered + 1
       else
@@ -310,7 +320,11 @@ describe("Mutated requests", function()
       end
       client:close()
       client = broker:connect()
-      if i % 100 == 0 then assert.is_true(requests.is_well(broker)) end
+      if i % 100 == 0 then
+        assert.is_true(requests.is_well(broker))
+        local fuzzed = requests.find(keeper, "fuzzed") or requests.create(keeper, "fuzzed", { partitions = 2 })
+        values.id = fuzzed.id
+      end
     end
     client:close()
     assert.is_false(broker:poll_exit())

@@ -50,7 +50,10 @@ describe("a configuration that wants too much memory", function()
     ["coroutines in coroutines"] = "\nlocal function f() local t = {} for i = 1, 1e4 do t[i] = i end coroutine.wrap(f)() end f()",
   } do
     it("is refused: " .. name, function()
-      assert.equal("config.lua:2: not enough memory: evaluation may use 64 MiB", refusal(text))
+      local message = refusal(text)
+      -- Under an emulator (make arm64) time may be up before memory is.
+      if os.getenv "LUKA_SAN" == "qemu" and message:find "took longer" then return end
+      assert.equal("config.lua:2: not enough memory: evaluation may use 64 MiB", message)
     end)
   end
 
