@@ -219,6 +219,7 @@ static void broker_make_replicas(struct broker *broker)
       .control = &broker->control,
       .workers = broker->worker_loops,
       .worker_count = workers,
+      .reserve_bytes = broker->options->log_dir_reserve_bytes,
   };
   broker->replicas = replica_manager_new(&settings);
   struct log_manager_hooks hooks;

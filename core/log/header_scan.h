@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks over the batch headers of a segment file, reading a few KiB at a time and skipping the records. For finding a batch
-// between two index entries, and for whatever else needs headers only. Any thread.
+// Walks over the batch headers of a segment file, reading a few KiB at a time and skipping the records. For finding a
+// batch between two index entries, and for whatever else needs headers only. Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +29,8 @@ void header_scan_begin(struct header_scan *scan, int fd, int64_t pos, int64_t en
 /// Gives the next header.
 ///
 /// @param[out] pos  position of the batch
-/// @return 1; 0 at `end`; ERR_AGAIN; ERR_CORRUPT_BATCH, ERR_TRUNCATED, ERR_UNSUPPORTED_FORMAT (the batch is none, or is cut, or
+/// @return 1; 0 at `end`; ERR_AGAIN; ERR_CORRUPT_BATCH, ERR_TRUNCATED, ERR_UNSUPPORTED_FORMAT (the batch is none, or is
+/// cut, or
 ///         passes the end); ERR_IO
 int header_scan_next(struct header_scan *scan, struct batch_header *header, int64_t *pos);
 

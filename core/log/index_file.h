@@ -2,7 +2,8 @@
 //
 // What offset and time indexes have in common: files of entries of one size that are only ever written with pwrite, at
 // the place of the entry. The descriptor is opened for each write: entries are written many at a time, and so an index
-// costs no descriptor while it rests. Called by the appender, at start-up and on the pool; every call waits for the disk.
+// costs no descriptor while it rests. Called by the appender, at start-up and on the pool; every call waits for the
+// disk.
 #pragma once
 
 #include <stdbool.h>

@@ -87,8 +87,8 @@ static struct leader_epoch_list *leader_epochs_parse(const char *text, size_t si
   for (; list->count < count; list->count++) {
     struct leader_epoch *entry = &list->entries[list->count];
     at = leader_epochs_parse_line(at, entry);
-    if (at == NULL || (list->count > 0 && (entry->epoch <= entry[-1].epoch ||
-                                           entry->start_offset < entry[-1].start_offset))) {
+    if (at == NULL ||
+        (list->count > 0 && (entry->epoch <= entry[-1].epoch || entry->start_offset < entry[-1].start_offset))) {
       mem_free(list);
       return NULL;
     }
@@ -127,7 +127,8 @@ int leader_epochs_write(struct leader_epochs *epochs, const char *dir)
     size_t size = (size_t)snprintf(text, room, "0\n%" PRId32 "\n", list->count);
     for (int32_t i = 0; i < list->count; i++) {
       const struct leader_epoch *entry = &list->entries[i];
-      size += (size_t)snprintf(text + size, room - size, "%" PRId32 " %" PRId64 "\n", entry->epoch, entry->start_offset);
+      size +=
+          (size_t)snprintf(text + size, room - size, "%" PRId32 " %" PRId64 "\n", entry->epoch, entry->start_offset);
     }
     char *path = mem_printf("%s/%s", dir, leader_epochs_name);
     result = file_replace(path, text, size);

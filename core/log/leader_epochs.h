@@ -7,9 +7,9 @@
 //   2                       number of lines that follow
 //   <epoch> <start offset>
 //
-// The list is an immutable array behind an atomic pointer: the appender replaces it whole, readers take no lock. The file
-// is written behind, on the pool (leader_epochs_write): after a crash the list is rebuilt from the batches that were not
-// flushed, whose headers carry their epoch.
+// The list is an immutable array behind an atomic pointer: the appender replaces it whole, readers take no lock. The
+// file is written behind, on the pool (leader_epochs_write): after a crash the list is rebuilt from the batches that
+// were not flushed, whose headers carry their epoch.
 #pragma once
 
 #include <pthread.h>
@@ -49,8 +49,8 @@ int leader_epochs_load(struct leader_epochs *epochs, const char *dir);
 /// Writes the file if it is behind. Pool.
 int leader_epochs_write(struct leader_epochs *epochs, const char *dir);
 
-/// Notes that an epoch begins at an offset; drops what contradicts it. Nothing happens when it is the latest one already, or
-/// negative. Appender.
+/// Notes that an epoch begins at an offset; drops what contradicts it. Nothing happens when it is the latest one
+/// already, or negative. Appender.
 void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t start_offset);
 
 /// Drops the epochs that begin at or after an offset. Appender.

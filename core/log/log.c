@@ -292,7 +292,8 @@ static int log_flush_locked(struct log *log, int64_t offset)
   return 0;
 }
 
-/// fsync of the segments with offsets in a range; of the active one only the data: its indexes are made good by recovery.
+/// fsync of the segments with offsets in a range; of the active one only the data: its indexes are made good by
+/// recovery.
 static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_offset)
 {
   struct segment_list *list = log_list(log);
@@ -335,8 +336,8 @@ static int log_finish(struct log *log)
 
 int log_close(struct log *log)
 {
-  int result = log->is_broken ? error_set(ERR_STORAGE_OFFLINE, "%s was not truncated whole", log_dir(log))
-                              : log_finish(log);
+  int result =
+      log->is_broken ? error_set(ERR_STORAGE_OFFLINE, "%s was not truncated whole", log_dir(log)) : log_finish(log);
   log_discard(log);
   return result;
 }
@@ -352,17 +353,18 @@ char *log_dump(const struct log *log, char *text, size_t size)
   struct log_position end;
   log_end_position(log, &end);
   int used = snprintf(text, size,
-                      "log %s start %" PRId64 " end %" PRId64 " (segment %" PRId64 " pos %" PRId64 ") recovery point %" PRId64
-                      " epoch %" PRId32 " bytes %" PRId64 " segments %d:",
-                      log_dir(log), log_start_offset(log), end.offset, end.segment_base, end.pos, log_recovery_point(log),
-                      log_latest_epoch(log), log_size_bytes(log), list->count);
+                      "log %s start %" PRId64 " end %" PRId64 " (segment %" PRId64 " pos %" PRId64
+                      ") recovery point %" PRId64 " epoch %" PRId32 " bytes %" PRId64 " segments %d:",
+                      log_dir(log), log_start_offset(log), end.offset, end.segment_base, end.pos,
+                      log_recovery_point(log), log_latest_epoch(log), log_size_bytes(log), list->count);
   for (int i = 0; i < list->count && used >= 0 && (size_t)used < size; i++) {
     const struct segment *seg = list->segments[i];
-    used += snprintf(text + used, size - (size_t)used,
-                     " [%" PRId64 " size %" PRId64 " index %" PRIu32 " timeindex %" PRIu32 " max timestamp %" PRId64 "%s]",
-                     seg->base_offset, atomic_load(&seg->size), atomic_load(&seg->offset_index.count),
-                     atomic_load(&seg->time_index.count), atomic_load(&seg->max_timestamp),
-                     atomic_load(&seg->file) != NULL ? " open" : "");
+    used +=
+        snprintf(text + used, size - (size_t)used,
+                 " [%" PRId64 " size %" PRId64 " index %" PRIu32 " timeindex %" PRIu32 " max timestamp %" PRId64 "%s]",
+                 seg->base_offset, atomic_load(&seg->size), atomic_load(&seg->offset_index.count),
+                 atomic_load(&seg->time_index.count), atomic_load(&seg->max_timestamp),
+                 atomic_load(&seg->file) != NULL ? " open" : "");
   }
   return text;
 }

@@ -8,7 +8,8 @@
 //   a pool thread inside the epoch   log_read_cold, log_offset_by_time, log_flush ...      always, no appender
 //
 // Every call happens inside the epoch (base/epoch.h): loops and pool threads are. A log is reached through a pointer
-// that is itself protected by the epoch, so a reader needs no reference on the log, only on files that outlive its turn.
+// that is itself protected by the epoch, so a reader needs no reference on the log, only on files that outlive its
+// turn.
 //
 // What is appended is in the page cache on return, not on disk; log_flush() brings it there and raises the recovery
 // point. The published end grows only after the bytes, the index entries and the batch positions are readable.
@@ -63,16 +64,18 @@ void log_deleted_free(struct log_deleted *deleted);
 
 /// What log_open() needs to know.
 struct log_open_args {
-  const char *dir;                 ///< <log dir>/<topic>-<partition>; borrowed during the call
-  struct log_config config;        ///< copied
-  struct uuid topic_id;            ///< zero: take what partition.metadata says, write none
-  int64_t recovery_point;          ///< from the checkpoint: everything below is on disk; 0 when unknown
-  int64_t log_start_offset;        ///< from the checkpoint; 0 when unknown
-  int64_t now_ms;                  ///< wall time
-  bool is_clean;                   ///< the last shutdown was clean: no scan
-  /// Called while the appender is held, when a segment was deleted; `deleted` is taken. NULL: files are removed at once.
+  const char *dir;          ///< <log dir>/<topic>-<partition>; borrowed during the call
+  struct log_config config; ///< copied
+  struct uuid topic_id;     ///< zero: take what partition.metadata says, write none
+  int64_t recovery_point;   ///< from the checkpoint: everything below is on disk; 0 when unknown
+  int64_t log_start_offset; ///< from the checkpoint; 0 when unknown
+  int64_t now_ms;           ///< wall time
+  bool is_clean;            ///< the last shutdown was clean: no scan
+  /// Called while the appender is held, when a segment was deleted; `deleted` is taken. NULL: files are removed at
+  /// once.
   void (*on_deleted)(void *arg, struct log_deleted *deleted);
-  /// Called while the appender is held, when a new segment was begun: time to submit log_flush(log, offset). NULL: nobody.
+  /// Called while the appender is held, when a new segment was begun: time to submit log_flush(log, offset). NULL:
+  /// nobody.
   void (*on_rolled)(void *arg, struct log *log, int64_t offset);
   void *arg; ///< for the two above
 };
@@ -80,17 +83,19 @@ struct log_open_args {
 /// Opens a partition's log, or creates it when the folder is missing. May take long after a crash: on the pool or at
 /// start-up.
 ///
-/// Leftovers (*.deleted, *.cleaned, indexes without a segment) are removed. Unless `is_clean`, every batch from the recovery
-/// point on is checked; the log is cut at the first bad one, what is cut is kept as <segment file>.cut, one warning names
-/// the file and the bytes, and the indexes are rebuilt. Missing or implausible indexes are rebuilt in any case.
+/// Leftovers (*.deleted, *.cleaned, indexes without a segment) are removed. Unless `is_clean`, every batch from the
+/// recovery point on is checked; the log is cut at the first bad one, what is cut is kept as <segment file>.cut, one
+/// warning names the file and the bytes, and the indexes are rebuilt. Missing or implausible indexes are rebuilt in any
+/// case.
 ///
 /// @param[out] log  owned: log_close() or log_discard()
 /// @return 0, ERR_IO, ERR_NO_SPACE, ERR_NO_FILES, ERR_PERMISSION, ERR_CORRUPT (a file that can be no segment),
-///         ERR_MALFORMED (partition.metadata), ERR_INVALID (the folder belongs to another topic id), ERR_UNSUPPORTED_FORMAT
-///         (records of format 0 or 1)
+///         ERR_MALFORMED (partition.metadata), ERR_INVALID (the folder belongs to another topic id),
+///         ERR_UNSUPPORTED_FORMAT (records of format 0 or 1)
 int log_open(const struct log_open_args *args, struct log **log);
 
-/// Ends a log cleanly: last time-index entry, indexes trimmed, all of it fsynced. While holding the appender, on the pool.
+/// Ends a log cleanly: last time-index entry, indexes trimmed, all of it fsynced. While holding the appender, on the
+/// pool.
 ///
 /// The memory goes when no reader can see the log any more; files held by readers stay open.
 ///
@@ -105,7 +110,8 @@ void log_discard(struct log *log);
 /// While holding the appender.
 int log_rename(struct log *log, const char *new_dir);
 
-/// Takes over a changed configuration; the active segment follows it from the next append on. While holding the appender.
+/// Takes over a changed configuration; the active segment follows it from the next append on. While holding the
+/// appender.
 void log_set_config(struct log *log, const struct log_config *config);
 
 /// The configuration; borrowed until the end of the turn. Inside the epoch.
@@ -134,16 +140,17 @@ struct log_batch {
   int result;                ///< out: 0 or ERR_*
 };
 
-/// Appends batches, giving them the next offsets and `leader_epoch`; rolls the segment where that is due. What goes into
-/// one segment is written with one pwritev(2).
+/// Appends batches, giving them the next offsets and `leader_epoch`; rolls the segment where that is due. What goes
+/// into one segment is written with one pwritev(2).
 ///
-/// A failure leaves the log as it was before the batch that failed; earlier batches of the call are in the log, and each
-/// batch's `result` says which.
+/// A failure leaves the log as it was before the batch that failed; earlier batches of the call are in the log, and
+/// each batch's `result` says which.
 ///
 /// @param batches  borrowed; see struct log_batch
 /// @param now_ms   wall time
 /// @return 0 when all were appended, or the first failure: ERR_LIMIT (batch larger than segment_bytes; the others are
-///         appended), ERR_NO_SPACE, ERR_IO, ERR_NO_FILES, ERR_STORAGE_OFFLINE (an earlier failure left the files in doubt)
+///         appended), ERR_NO_SPACE, ERR_IO, ERR_NO_FILES, ERR_STORAGE_OFFLINE (an earlier failure left the files in
+///         doubt)
 int log_append(struct log *log, struct log_batch *batches, int count, int32_t leader_epoch, int64_t now_ms);
 
 /// Appends batches as a leader sent them: offsets and epochs stay, holes are allowed.
@@ -178,25 +185,26 @@ struct log_slice {
 
 /// What to read.
 struct log_read_args {
-  int64_t offset;         ///< first wanted record
-  int64_t limit_offset;   ///< exclusive: high watermark, last stable offset or log end; what lies beyond is not given out
-  int32_t max_bytes;      ///< >= 0
+  int64_t offset;       ///< first wanted record
+  int64_t limit_offset; ///< exclusive: high watermark, last stable offset or log end; what lies beyond is not given out
+  int32_t max_bytes;    ///< >= 0
   bool whole_first_batch; ///< give the first batch whole even if it is larger than max_bytes
 };
 
 /// Finds the region that holds `offset`, without copying and without waiting for a disk. On any thread.
 ///
-/// The region begins with the batch that holds `offset` (or the first after it), ends at or before max_bytes, the position of
-/// limit_offset and the end of its segment, and at a batch's end where that is known for nothing. Without whole_first_batch, a
-/// first batch larger than max_bytes gives an empty slice.
+/// The region begins with the batch that holds `offset` (or the first after it), ends at or before max_bytes, the
+/// position of limit_offset and the end of its segment, and at a batch's end where that is known for nothing. Without
+/// whole_first_batch, a first batch larger than max_bytes gives an empty slice.
 ///
 /// @param[out] slice  release with log_slice_release(), also an empty one
-/// @return 0; ERR_OFFSET_OUT_OF_RANGE below the log start or above the log's end; ERR_AGAIN when it would have to wait for the
+/// @return 0; ERR_OFFSET_OUT_OF_RANGE below the log start or above the log's end; ERR_AGAIN when it would have to wait
+/// for the
 ///         disk: call log_read_cold() on the pool; ERR_IO, ERR_CORRUPT_BATCH
 int log_read(struct log *log, const struct log_read_args *args, struct log_slice *slice);
 
-/// The same with waiting: opens files, looks at cold indexes and headers, and brings the region into the page cache, so that
-/// the slice is warm. On the pool.
+/// The same with waiting: opens files, looks at cold indexes and headers, and brings the region into the page cache, so
+/// that the slice is warm. On the pool.
 ///
 /// @return as log_read() but for ERR_AGAIN; also ERR_NO_FILES
 int log_read_cold(struct log *log, const struct log_read_args *args, struct log_slice *slice);
@@ -213,8 +221,8 @@ void log_slice_copy(const struct log_slice *slice, struct log_slice *copy);
 /// Gives back the file; harmless twice. Any thread.
 void log_slice_release(struct log_slice *slice);
 
-/// Where `offset` lies, from memory alone: exact for the log's end and the newest batches. For counting the bytes that a waiting
-/// fetch has gained. @return 0, ERR_AGAIN when it is not known without reading, ERR_OFFSET_OUT_OF_RANGE
+/// Where `offset` lies, from memory alone: exact for the log's end and the newest batches. For counting the bytes that
+/// a waiting fetch has gained. @return 0, ERR_AGAIN when it is not known without reading, ERR_OFFSET_OUT_OF_RANGE
 int log_find_position(struct log *log, int64_t offset, struct log_position *position);
 
 /// The first offset that may be read.
@@ -236,7 +244,8 @@ int64_t log_size_bytes(const struct log *log);
 int log_segment_count(const struct log *log);
 int64_t log_active_base_offset(const struct log *log);
 
-// --- time (log_time.c): on the pool, inside the epoch ------------------------------------------------------------------
+// --- time (log_time.c): on the pool, inside the epoch
+// ------------------------------------------------------------------
 
 /// An offset found by time.
 struct log_time_offset {
@@ -254,7 +263,8 @@ int log_offset_by_time(struct log *log, int64_t timestamp, int64_t limit_offset,
 /// Finds the first record with the largest timestamp of the log; none when it lies at or beyond `limit_offset`.
 int log_max_timestamp(struct log *log, int64_t limit_offset, struct log_time_offset *found);
 
-// --- leader epochs (leader_epochs.c) -----------------------------------------------------------------------------------
+// --- leader epochs (leader_epochs.c)
+// -----------------------------------------------------------------------------------
 
 /// The newest epoch known to the log, -1 when none. Any thread.
 int32_t log_latest_epoch(const struct log *log);
@@ -270,28 +280,31 @@ int32_t log_epoch_for_offset(const struct log *log, int64_t offset);
 /// Writes leader-epoch-checkpoint when it is behind; log_flush() and log_close() do it too. On the pool.
 int log_write_epochs(struct log *log);
 
-// --- cutting and deleting (log_truncate.c): only while holding the appender ----------------------------------------------
+// --- cutting and deleting (log_truncate.c): only while holding the appender
+// ----------------------------------------------
 
-/// Drops all records from `offset` on; the batch that holds it goes whole, and the end is then that batch's base offset.
+/// Drops all records from `offset` on; the batch that holds it goes whole, and the end is then that batch's base
+/// offset.
 ///
-/// Readers that hold slices keep the old bytes: a file with holders is replaced by a copy of what stays, so this can take
-/// long: on the pool. The caller writes the recovery-point checkpoint before it appends again.
+/// Readers that hold slices keep the old bytes: a file with holders is replaced by a copy of what stays, so this can
+/// take long: on the pool. The caller writes the recovery-point checkpoint before it appends again.
 ///
 /// @return 0, ERR_IO, ERR_NO_SPACE; after a failure appends answer ERR_STORAGE_OFFLINE
 int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms);
 
 /// Drops everything and begins again with an empty segment at `end_offset`.
 ///
-/// @param log_start_offset  at most end_offset's successor batch's last offset; usually end_offset. It is above end_offset when
+/// @param log_start_offset  at most end_offset's successor batch's last offset; usually end_offset. It is above
+/// end_offset when
 ///                          the leader's log starts inside a batch.
 int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offset, int64_t now_ms);
 
-/// Raises the log start offset (DeleteRecords, a leader's log start); lower values change nothing. Segments wholly below go
-/// with the next log_delete_before(). @return 0, ERR_OFFSET_OUT_OF_RANGE above the log's end
+/// Raises the log start offset (DeleteRecords, a leader's log start); lower values change nothing. Segments wholly
+/// below go with the next log_delete_before(). @return 0, ERR_OFFSET_OUT_OF_RANGE above the log's end
 int log_set_start_offset(struct log *log, int64_t offset);
 
-/// Deletes the segments that lie wholly below `offset`, never the active one, and raises the log start offset to what is left.
-/// Files are renamed to *.deleted and handed to on_deleted. Renames files: on the pool where that can be.
+/// Deletes the segments that lie wholly below `offset`, never the active one, and raises the log start offset to what
+/// is left. Files are renamed to *.deleted and handed to on_deleted. Renames files: on the pool where that can be.
 ///
 /// @return number of segments deleted, or a negative ERR_*
 int log_delete_before(struct log *log, int64_t offset, int64_t now_ms);
@@ -309,8 +322,8 @@ struct log_segment_info {
 /// Copies what is known of up to `room` segments, oldest first; returns how many. Any thread, inside the epoch.
 int log_segments(const struct log *log, struct log_segment_info *infos, int room);
 
-/// Wall time from which a segment's age counts: its largest timestamp, or the time of its last append when it has none or it
-/// lies more than an hour in the future.
+/// Wall time from which a segment's age counts: its largest timestamp, or the time of its last append when it has none
+/// or it lies more than an hour in the future.
 int64_t log_segment_age_base_ms(const struct log_segment_info *info, int64_t now_ms);
 
 enum log_retention_reason { LOG_RETENTION_NONE, LOG_RETENTION_MS, LOG_RETENTION_BYTES, LOG_RETENTION_START_OFFSET };
@@ -324,14 +337,16 @@ struct log_retention {
   int reason;            ///< enum log_retention_reason, of the newest segment that goes
 };
 
-/// Decides by the log's configuration: time, size (never the active segment), log start offset; only below `high_watermark`.
-/// Warns once per segment whose records lie in the future. Any thread, inside the epoch; deletes nothing.
+/// Decides by the log's configuration: time, size (never the active segment), log start offset; only below
+/// `high_watermark`. Warns once per segment whose records lie in the future. Any thread, inside the epoch; deletes
+/// nothing.
 void log_retention_pick(struct log *log, int64_t now_ms, int64_t high_watermark, struct log_retention *pick);
 
-// --- durability (log.c) ------------------------------------------------------------------------------------------------
+// --- durability (log.c)
+// ------------------------------------------------------------------------------------------------
 
-/// Brings everything below `offset` (at most the end) to disk, then raises the recovery point. On the pool, without the appender;
-/// two flushes of one log wait for each other.
+/// Brings everything below `offset` (at most the end) to disk, then raises the recovery point. On the pool, without the
+/// appender; two flushes of one log wait for each other.
 ///
 /// @return 0, ERR_IO (never retry: the directory goes offline), ERR_NO_SPACE
 int log_flush(struct log *log, int64_t offset);

@@ -108,7 +108,8 @@ int log_append_as_follower(struct log *log, struct log_batch *batches, int count
     batch->result = 0;
     if (batch->base_offset < offset || batch->base_offset > INT64_MAX - 1 - batch->last_offset_delta) {
       append_fail(batches, count, ERR_OFFSET_OUT_OF_RANGE);
-      return error_set(ERR_OFFSET_OUT_OF_RANGE, "a batch with base offset %" PRId64 " cannot follow offset %" PRId64 " in %s",
+      return error_set(ERR_OFFSET_OUT_OF_RANGE,
+                       "a batch with base offset %" PRId64 " cannot follow offset %" PRId64 " in %s",
                        batch->base_offset, offset - 1, log_dir(log));
     }
     if (batch->size > INT32_MAX) {
@@ -161,8 +162,8 @@ static void append_plan_add(struct append_plan *plan, const struct log_batch *ba
 }
 
 /// Kafka's rule for closing a segment before a batch. Time is counted in record timestamps where there are any.
-static bool append_is_roll_due(const struct append_plan *plan, const struct segment *seg, const struct log_config *config,
-                               const struct log_batch *batch, int64_t now_ms)
+static bool append_is_roll_due(const struct append_plan *plan, const struct segment *seg,
+                               const struct log_config *config, const struct log_batch *batch, int64_t now_ms)
 {
   if (batch->base_offset + batch->last_offset_delta - seg->base_offset > INT32_MAX) {
     return true;
@@ -170,8 +171,8 @@ static bool append_is_roll_due(const struct append_plan *plan, const struct segm
   if (plan->size == 0) {
     return false;
   }
-  int64_t waited_ms = plan->first_timestamp >= 0 ? append_timestamp(batch) - plan->first_timestamp
-                                                 : now_ms - seg->created_ms;
+  int64_t waited_ms =
+      plan->first_timestamp >= 0 ? append_timestamp(batch) - plan->first_timestamp : now_ms - seg->created_ms;
   return plan->size > config->segment_bytes - (int64_t)batch->size || plan->size + (int64_t)batch->size > INT32_MAX ||
          waited_ms > config->segment_ms - seg->jitter_ms || plan->index_count >= seg->offset_index.room ||
          plan->time_index_count + 1 >= seg->time_index.room;

@@ -45,7 +45,7 @@ static char *absolute_path(const char *path)
 
 int log_dir_open(struct log_dir *dir, const char *path)
 {
-  *dir = (struct log_dir){.lock_fd = -1};
+  *dir = (struct log_dir){.lock_fd = -1, .space_free_bytes = -1};
   meta_properties_create(&dir->meta);
   dir->path = absolute_path(path);
   dir->meta_path = mem_printf("%s/meta.properties", dir->path);

@@ -66,7 +66,7 @@ struct log_dir {
   size_t future_count;                                     ///< -future folders found at start
   size_t log_count;                                        ///< open logs; guarded by the manager's lock
   _Atomic(int64_t) space_asked_ms;                         ///< monotonic time of the last look at the free space
-  _Atomic(int64_t) space_free_bytes;                       ///< what it saw; -1: the disk does not say
+  _Atomic(int64_t) space_free_bytes;                       ///< what it saw; -1: not asked yet, or the disk does not say
 };
 
 /// Makes the folder if it is missing and locks it; reads nothing yet.

@@ -17,13 +17,13 @@
 #include "os/file.h"
 
 enum {
-  LOG_FILE_BUDGET = 512,         ///< default number of open files
-  LOG_FILE_EVICT_MORE = 16,      ///< closed when the process itself runs out of descriptors
-  LOG_FILE_WARM_SECONDS = 60,    ///< how long a region stays warm
-  LOG_FILE_WARM_SHIFT = 20,      ///< log2 of the bytes that share a stamp
-  LOG_FILE_WARM_CHUNK = 64,      ///< stamps in a chunk
-  LOG_FILE_MINCORE_PAGES = 512,  ///< pages of an index asked about at a time
-  LOG_FILE_WARM_CHUNKS = 32,     ///< chunks: up to 2 GiB, the largest segment
+  LOG_FILE_BUDGET = 512,        ///< default number of open files
+  LOG_FILE_EVICT_MORE = 16,     ///< closed when the process itself runs out of descriptors
+  LOG_FILE_WARM_SECONDS = 60,   ///< how long a region stays warm
+  LOG_FILE_WARM_SHIFT = 20,     ///< log2 of the bytes that share a stamp
+  LOG_FILE_WARM_CHUNK = 64,     ///< stamps in a chunk
+  LOG_FILE_MINCORE_PAGES = 512, ///< pages of an index asked about at a time
+  LOG_FILE_WARM_CHUNKS = 32,    ///< chunks: up to 2 GiB, the largest segment
 };
 
 /// When each MiB of a part of the file was last known to be cached.
@@ -32,18 +32,18 @@ struct log_file_warmth {
 };
 
 struct log_file {
-  _Atomic(int32_t) refs;                                         ///< the slot's and the holders'; 0: closed
-  _Atomic(bool) is_used;                                         ///< used since the clock hand came by
-  int fd;                                                        ///< the descriptor
-  const uint8_t *map;                                            ///< the offset index, read-only, or NULL
-  size_t map_size;                                               ///< bytes mapped
-  _Atomic(bool) is_map_failed;                                   ///< a page of the mapping could not be read
-  _Atomic(uint32_t) map_stamp;                                   ///< when the mapping was last known to be in memory
-  int64_t unknown_end;                                           ///< size when opened: what is below may be cold
+  _Atomic(int32_t) refs;                                          ///< the slot's and the holders'; 0: closed
+  _Atomic(bool) is_used;                                          ///< used since the clock hand came by
+  int fd;                                                         ///< the descriptor
+  const uint8_t *map;                                             ///< the offset index, read-only, or NULL
+  size_t map_size;                                                ///< bytes mapped
+  _Atomic(bool) is_map_failed;                                    ///< a page of the mapping could not be read
+  _Atomic(uint32_t) map_stamp;                                    ///< when the mapping was last known to be in memory
+  int64_t unknown_end;                                            ///< size when opened: what is below may be cold
   _Atomic(struct log_file_warmth *) warmth[LOG_FILE_WARM_CHUNKS]; ///< made when first needed
-  struct list ring;                                              ///< among the open files; guarded by the lock
-  log_file_slot *slot;                                           ///< where it is kept; guarded by the lock
-  struct epoch_retired retired;                                  ///< for the memory and the mapping
+  struct list ring;                                               ///< among the open files; guarded by the lock
+  log_file_slot *slot;                                            ///< where it is kept; guarded by the lock
+  struct epoch_retired retired;                                   ///< for the memory and the mapping
 };
 
 static pthread_mutex_t log_file_lock = PTHREAD_MUTEX_INITIALIZER;

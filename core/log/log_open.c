@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening a log: a new folder, or what lies in an old one. Runs before anybody else can reach the log, at start-up or on the pool.
+// Opening a log: a new folder, or what lies in an old one. Runs before anybody else can reach the log, at start-up or
+// on the pool.
 #include <inttypes.h>
 #include <stddef.h>
 

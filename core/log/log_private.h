@@ -3,13 +3,14 @@
 // What the files of a log share: the struct and the steps between them. Used by core/log alone.
 //
 //   log_open.c      open: what lies in the folder      log_append.c    append, roll
-//   log_recovery.c  after a crash: check, cut          log_read.c      read
+//   log_folder.c    leftovers, list of segments        log_read.c      read
+//   log_recovery.c  after a crash: check, cut          log_cut.c       keep what was cut
 //   log.c           getters, close, flush              log_time.c      search by time
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
 //
-// Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O, only
-// on the pool or at start-up. Inside it: leader_epochs.write_lock. Nothing else is locked while they are held but the leaf
-// lock of log_file.c.
+// Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O,
+// only on the pool or at start-up. Inside it: leader_epochs.write_lock. Nothing else is locked while they are held but
+// the leaf lock of log_file.c.
 #pragma once
 
 #include <pthread.h>
@@ -46,27 +47,27 @@ struct log_end {
 };
 
 struct log {
-  _Atomic(struct log_path *) path;              ///< the folder
-  _Atomic(struct log_config_version *) config;  ///< what the topic says
-  _Atomic(struct segment_list *) segments;      ///< oldest first
-  struct log_end end;                           ///< what readers may see
-  _Atomic(int64_t) start_offset;                ///< first readable offset
-  _Atomic(int64_t) recovery_point;              ///< everything below is on disk
-  _Atomic(int64_t) size_bytes;                  ///< of all .log files
-  _Atomic(uint64_t) cuts;                       ///< counts truncations: a reader that sees it change begins anew
-  struct tail tail;                             ///< positions of the newest batches
-  struct leader_epochs epochs;                  ///< leader-epoch-checkpoint
-  pthread_mutex_t flush_lock;                   ///< see above
-  _Atomic(bool) is_dir_dirty;                   ///< names were made in the folder since its last fsync
-  _Atomic(bool) is_parent_dirty;                ///< the folder itself was made since the last fsync of its parent
-  bool is_broken;                               ///< a truncation failed half way: no more appends. Appender
-  struct uuid topic_id;                         ///< of partition.metadata, or zero
-  struct iovec *parts;                          ///< scratch for gathered writes; owned. Appender
-  int parts_room;                               ///< slots allocated
-  void (*on_deleted)(void *arg, struct log_deleted *deleted);            ///< see struct log_open_args
-  void (*on_rolled)(void *arg, struct log *log, int64_t offset);         ///< see struct log_open_args
-  void *arg;                                    ///< for the two above
-  struct epoch_retired retired;                 ///< for when it was closed
+  _Atomic(struct log_path *) path;             ///< the folder
+  _Atomic(struct log_config_version *) config; ///< what the topic says
+  _Atomic(struct segment_list *) segments;     ///< oldest first
+  struct log_end end;                          ///< what readers may see
+  _Atomic(int64_t) start_offset;               ///< first readable offset
+  _Atomic(int64_t) recovery_point;             ///< everything below is on disk
+  _Atomic(int64_t) size_bytes;                 ///< of all .log files
+  _Atomic(uint64_t) cuts;                      ///< counts truncations: a reader that sees it change begins anew
+  struct tail tail;                            ///< positions of the newest batches
+  struct leader_epochs epochs;                 ///< leader-epoch-checkpoint
+  pthread_mutex_t flush_lock;                  ///< see above
+  _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
+  _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
+  bool is_broken;                              ///< a truncation failed half way: no more appends. Appender
+  struct uuid topic_id;                        ///< of partition.metadata, or zero
+  struct iovec *parts;                         ///< scratch for gathered writes; owned. Appender
+  int parts_room;                              ///< slots allocated
+  void (*on_deleted)(void *arg, struct log_deleted *deleted);    ///< see struct log_open_args
+  void (*on_rolled)(void *arg, struct log *log, int64_t offset); ///< see struct log_open_args
+  void *arg;                                                     ///< for the two above
+  struct epoch_retired retired;                                  ///< for when it was closed
 };
 
 // --- the parts, as the appender sees them (plain loads are enough for what only it changes) ---
@@ -106,7 +107,8 @@ int log_roll_to(struct log *log, int64_t base_offset, int64_t now_ms);
 /// Renames the files of a segment to *.deleted and hands them on. Appender, or start-up.
 int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t now_ms);
 
-/// Cleans the folder of what a crash or an earlier run left, finishing replaced segments (*.swap); then lists the segments.
+/// Cleans the folder of what a crash or an earlier run left, finishing replaced segments (*.swap); then lists the
+/// segments.
 ///
 /// @param[out] bases  base offsets, ascending; owned: mem_free()
 /// @param[out] count  how many
@@ -114,21 +116,26 @@ int log_list_folder(const char *dir, int64_t **bases, int *count);
 
 /// What recovery goes by.
 struct log_recovery {
-  struct log *log;            ///< the log being opened
-  int64_t recovery_point;     ///< everything below is on disk
-  bool is_clean;              ///< the last shutdown was clean
-  bool is_contiguous;         ///< offsets have no holes
-  int64_t next_offset;        ///< out: where the segment ends
+  struct log *log;        ///< the log being opened
+  int64_t recovery_point; ///< everything below is on disk
+  bool is_clean;          ///< the last shutdown was clean
+  bool is_contiguous;     ///< offsets have no holes
+  int64_t next_offset;    ///< out: where the segment ends
 };
 
-/// Loads one segment: plausible indexes are taken over, others rebuilt; after a crash what is not known to be on disk is
-/// checked, and cut where it is bad. Start-up.
+/// Loads one segment: plausible indexes are taken over, others rebuilt; after a crash what is not known to be on disk
+/// is checked, and cut where it is bad. Start-up.
 ///
 /// @param is_last     the newest segment: its end is looked for in any case
 /// @param next_base   base offset of the segment after it; INT64_MAX when it is the last
 /// @param[out] is_cut  batches were dropped that do not overlap with the next segment: what follows it is to go
 int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool is_last, int64_t next_base,
                         bool *is_cut);
+
+/// Copies a file from `pos` to `size` to <path>.cut, or the next free name of that kind. Start-up.
+///
+/// @return the name, owned: mem_free(); NULL when the bytes could not be kept (disk full, too many such files)
+char *log_keep_rest(const char *path, int fd, int64_t pos, int64_t size);
 
 /// Sets a segment's files aside as *.cut, with a warning. Start-up.
 int log_set_aside(const char *dir, int64_t base_offset);

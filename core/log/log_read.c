@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding the region of a file that answers a fetch. No lock: the end is taken first, then the segment list, which is at
-// least as new; the file is referenced; then the counter of truncations is looked at again. A truncation publishes the
-// lower end, then counts, then looks for holders of the file. So either it sees our reference and leaves the bytes
+// Finding the region of a file that answers a fetch. No lock: the end is taken first, then the segment list, which is
+// at least as new; the file is referenced; then the counter of truncations is looked at again. A truncation publishes
+// the lower end, then counts, then looks for holders of the file. So either it sees our reference and leaves the bytes
 // alone, or we see that it counted and begin anew (both sides are sequentially consistent).
 //
 //   place of the first batch:  tail in memory -> offset index -> headers from there on
@@ -53,7 +53,9 @@ static int read_retrying(struct log *log, const struct log_read_args *args, bool
     if (slice->file == NULL) {
       log_file_unref(attempt.file);
     }
-    if (atomic_load(&log->cuts) == cuts) {
+    // A segment whose file is gone was deleted after the list was taken: the new list, and log start, tell more.
+    bool is_deleted = result == ERR_NOT_FOUND && attempt.list != log_list(log);
+    if (atomic_load(&log->cuts) == cuts && !is_deleted) {
       return result;
     }
     log_slice_release(slice);

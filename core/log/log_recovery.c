@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bringing one segment up at start. What is known to be on disk is taken over with its indexes; what may have been torn by
-// a crash is read batch by batch and cut at the first bad one.
+// Bringing one segment up at start. What is known to be on disk is taken over with its indexes; what may have been torn
+// by a crash is read batch by batch and cut at the first bad one.
 //
 //                       clean start                      after a crash
 //   older segment       indexes plausible: taken over    below the recovery point: the same
@@ -11,10 +11,8 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "base/bytes.h"
@@ -25,12 +23,10 @@
 #include "log/header_scan.h"
 #include "log/index_file.h"
 #include "log/log_private.h"
-#include "os/dir.h"
 #include "os/file.h"
 
 enum {
   RECOVERY_STEP_BYTES = 256 * 1024, ///< read at a time while checking CRCs
-  RECOVERY_CUT_FILES_MAX = 1000,    ///< cut files of one segment that are kept
 };
 
 /// Work on one segment.
@@ -118,8 +114,8 @@ static int recover(struct segment_recovery *work, bool is_last)
     if (work->fault == NULL) {
       return is_good ? 0 : segment_finish_indexes(seg, work->dir, !is_last);
     }
-    slog_warn("%s: not what a clean shutdown leaves (%s at byte %" PRId64 "), checking all of it", work->path, work->fault,
-              work->pos);
+    slog_warn("%s: not what a clean shutdown leaves (%s at byte %" PRId64 "), checking all of it", work->path,
+              work->fault, work->pos);
   }
   TRY(begin_check(work));
   TRY(check_batches(work));
@@ -158,8 +154,8 @@ static int count_entries(int fd, size_t entry_size, int64_t file_size_bytes, uin
   return 0;
 }
 
-/// Reads how many entries an index file has and the last of them; cuts zeros off. `count` is UINT32_MAX when it is missing
-/// or no index.
+/// Reads how many entries an index file has and the last of them; cuts zeros off. `count` is UINT32_MAX when it is
+/// missing or no index.
 static int load_index_file(const struct segment_recovery *work, const char *suffix, size_t entry_size, uint32_t *count,
                            uint8_t last[TIME_INDEX_ENTRY_SIZE])
 {
@@ -205,8 +201,8 @@ static int load_indexes(struct segment_recovery *work, bool *is_good)
   *is_good = count != UINT32_MAX && time_count != UINT32_MAX;
   if (*is_good && count > 0) {
     offset_index_decode(last, &relative_offset, &pos);
-    *is_good = relative_offset > 0 && pos > 0 && pos < work->size &&
-               relative_offset < work->next_base - seg->base_offset;
+    *is_good =
+        relative_offset > 0 && pos > 0 && pos < work->size && relative_offset < work->next_base - seg->base_offset;
   }
   if (*is_good && time_count > 0) {
     time_index_decode(time_last, &entry);
@@ -310,7 +306,8 @@ static void load_first_timestamp(struct segment_recovery *work)
   }
 }
 
-/// Walks the headers from `pos` to the end of the file. What does not fit is left in `fault`; only sick disks are errors.
+/// Walks the headers from `pos` to the end of the file. What does not fit is left in `fault`; only sick disks are
+/// errors.
 static int walk_headers(struct segment_recovery *work, bool is_indexing)
 {
   if (is_indexing) {
@@ -471,8 +468,8 @@ static int read_crc(struct segment_recovery *work, const struct batch_header *he
   return 0;
 }
 
-/// True when a message of format 0 or 1 lies at the start of the file, by its CRC-32: a log that is too old for us, not a
-/// damaged one.
+/// True when a message of format 0 or 1 lies at the start of the file, by its CRC-32: a log that is too old for us, not
+/// a damaged one.
 static bool is_old_format(struct segment_recovery *work)
 {
   uint8_t prefix[BATCH_PREFIX_SIZE];
@@ -500,7 +497,8 @@ static int check_batches(struct segment_recovery *work)
   for (;;) {
     int result = header_scan_next(&scan, &header, &pos);
     if (result == ERR_UNSUPPORTED_FORMAT && is_old_format(work)) {
-      return error_set(ERR_UNSUPPORTED_FORMAT, "%s holds records of format 0 or 1, which are not supported", work->path);
+      return error_set(ERR_UNSUPPORTED_FORMAT, "%s holds records of format 0 or 1, which are not supported",
+                       work->path);
     }
     if (result == ERR_CORRUPT_BATCH || result == ERR_TRUNCATED || result == ERR_UNSUPPORTED_FORMAT) {
       work->fault = result == ERR_TRUNCATED ? "the batch is cut short" : "no batch";
@@ -523,82 +521,16 @@ static int check_batches(struct segment_recovery *work)
 
 // --- cutting ---------------------------------------------------------------------------------------------------------
 
-/// A name for cut bytes that is not taken: <file>.cut, <file>.cut.2 ... Owned; NULL when there are too many.
-static char *choose_cut_path(const char *path)
-{
-  for (int i = 1; i <= RECOVERY_CUT_FILES_MAX; i++) {
-    char *cut = i == 1 ? mem_printf("%s.cut", path) : mem_printf("%s.cut.%d", path, i);
-    struct stat status;
-    if (stat(cut, &status) != 0) {
-      return cut;
-    }
-    mem_free(cut);
-  }
-  return NULL;
-}
-
-/// Copies the rest of the file to a cut file; NULL when it could not be kept.
-static char *keep_rest(struct segment_recovery *work)
-{
-  char *cut = choose_cut_path(work->path);
-  int fd = -1;
-  int result = cut == NULL ? ERR_LIMIT : file_open(cut, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, &fd);
-  if (work->buffer == NULL) {
-    work->buffer = mem_alloc(RECOVERY_STEP_BYTES);
-  }
-  for (int64_t pos = work->pos; result == 0 && pos < work->size;) {
-    size_t step = work->size - pos < RECOVERY_STEP_BYTES ? (size_t)(work->size - pos) : RECOVERY_STEP_BYTES;
-    result = file_read_at(work->fd, work->buffer, step, pos);
-    if (result == 0) {
-      result = file_write_at(fd, work->buffer, step, pos - work->pos);
-    }
-    pos += (int64_t)step;
-  }
-  if (result == 0) {
-    result = file_sync(fd);
-  }
-  file_close(fd);
-  if (result < 0) {
-    if (fd >= 0) {
-      dir_remove_file(cut);
-    }
-    mem_free(cut);
-    return NULL;
-  }
-  return cut;
-}
-
-/// Cuts the file after the last good batch. A full disk does not keep the log from opening: then the cut bytes are lost.
+/// Cuts the file after the last good batch. A full disk does not keep the log from opening: then the cut bytes are
+/// lost.
 static int cut_off(struct segment_recovery *work)
 {
-  char *kept = keep_rest(work);
+  char *kept = log_keep_rest(work->path, work->fd, work->pos, work->size);
   slog_warn("%s: dropped %" PRId64 " bytes from byte %" PRId64 " on, after offset %" PRId64 ": %s; %s%s", work->path,
-            work->size - work->pos, work->pos, work->next_offset - 1, work->fault, kept == NULL ? "not kept" : "kept in ",
-            kept == NULL ? "" : kept);
+            work->size - work->pos, work->pos, work->next_offset - 1, work->fault,
+            kept == NULL ? "not kept" : "kept in ", kept == NULL ? "" : kept);
   mem_free(kept);
   TRY(file_truncate(work->fd, work->pos));
   work->size = work->pos;
   return 0;
-}
-
-int log_set_aside(const char *dir, int64_t base_offset)
-{
-  char *path = segment_path(dir, base_offset, ".log");
-  char *cut = choose_cut_path(path);
-  struct stat status = {0};
-  int result = stat(path, &status) != 0 ? error_set(ERR_IO, "cannot ask the size of %s", path)
-               : cut == NULL           ? error_set(ERR_LIMIT, "%s has too many cut files", path)
-                                       : dir_rename(path, cut);
-  if (result == 0) {
-    slog_warn("%s: dropped %lld bytes, all of it, as it follows a cut; kept in %s", path, (long long)status.st_size, cut);
-  }
-  mem_free(path);
-  mem_free(cut);
-  for (int i = 1; segment_suffixes[i] != NULL && result == 0; i++) {
-    path = segment_path(dir, base_offset, segment_suffixes[i]);
-    int removed = dir_remove_file(path);
-    result = removed == ERR_NOT_FOUND ? 0 : removed;
-    mem_free(path);
-  }
-  return result;
 }

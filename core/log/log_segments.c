@@ -10,7 +10,8 @@
 #include "log/log_private.h"
 
 enum {
-  SEGMENTS_CLOCK_SKEW_MS = 3600 * 1000, ///< records this far ahead are taken for those of a client whose clock is off a little
+  SEGMENTS_CLOCK_SKEW_MS =
+      3600 * 1000, ///< records this far ahead are taken for those of a client whose clock is off a little
 };
 
 /// Describes one segment of a list.

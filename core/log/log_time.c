@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Offsets by time: ListOffsets with a timestamp or with the largest one. The time index gives a place to begin, headers
-// tell which batches to look into, and the record is found inside the batch, unpacked if need be. Waits for the disk: on
-// the pool, inside the epoch; takes no lock, and begins anew when a truncation came in between.
+// tell which batches to look into, and the record is found inside the batch, unpacked if need be. Waits for the disk:
+// on the pool, inside the epoch; takes no lock, and begins anew when a truncation came in between.
 #include <inttypes.h>
 #include <stddef.h>
 

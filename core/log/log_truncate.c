@@ -2,9 +2,9 @@
 //
 // Taking records away: from the end (truncation, on followers), from the start (retention, DeleteRecords), or all.
 //
-// Truncation and readers: the lower end is published first; then `cuts` is counted; then the file is looked at. A reader
-// that took its reference before is seen there, and the file is left to it: what stays is copied to a new file of the
-// same name. A reader that takes it later sees that `cuts` changed and begins anew (log_read.c).
+// Truncation and readers: the lower end is published first; then `cuts` is counted; then the file is looked at. A
+// reader that took its reference before is seen there, and the file is left to it: what stays is copied to a new file
+// of the same name. A reader that takes it later sees that `cuts` changed and begins anew (log_read.c).
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>

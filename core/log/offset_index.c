@@ -46,8 +46,8 @@ void offset_index_add(struct offset_index *index, int64_t relative_offset, int64
     atomic_store_explicit(&index->ring, ring, memory_order_release);
   }
   // Release: a reader that meets this entry in the place of an older one also sees that the older one is written.
-  atomic_store_explicit(&ring->entries[count % OFFSET_INDEX_RING],
-                        (uint64_t)relative_offset << 32 | (uint32_t)pos, memory_order_release);
+  atomic_store_explicit(&ring->entries[count % OFFSET_INDEX_RING], (uint64_t)relative_offset << 32 | (uint32_t)pos,
+                        memory_order_release);
   atomic_store_explicit(&index->count, count + 1, memory_order_release);
 }
 

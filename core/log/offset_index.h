@@ -18,8 +18,8 @@
 
 enum {
   OFFSET_INDEX_ENTRY_SIZE = 8,
-  OFFSET_INDEX_RING = 128,     ///< entries in memory; a power of two
-  OFFSET_INDEX_WRITE_AT = 64,  ///< waiting entries that are written together
+  OFFSET_INDEX_RING = 128,    ///< entries in memory; a power of two
+  OFFSET_INDEX_WRITE_AT = 64, ///< waiting entries that are written together
 };
 
 /// Entries not yet written.
@@ -47,8 +47,8 @@ bool offset_index_is_full(const struct offset_index *index);
 /// True when many entries wait to be written. Appender.
 bool offset_index_is_waiting(const struct offset_index *index);
 
-/// Adds an entry above the last one. When writing failed for long and too many wait, or the index is full, it is left out:
-/// lookups then only take longer. Appender.
+/// Adds an entry above the last one. When writing failed for long and too many wait, or the index is full, it is left
+/// out: lookups then only take longer. Appender.
 void offset_index_add(struct offset_index *index, int64_t relative_offset, int64_t pos);
 
 /// Writes what waits. Appender.

@@ -161,7 +161,8 @@ void segment_add(struct segment *seg, const char *dir, int32_t index_interval_by
   }
   if (seg->bytes_since_index > index_interval_bytes) {
     if (offset_index_is_waiting(&seg->offset_index) || time_index_is_waiting(&seg->time_index)) {
-      // Tried again with the next entries when it fails; an index may have holes, its segment may not be closed with them.
+      // Tried again with the next entries when it fails; an index may have holes, its segment may not be closed with
+      // them.
       segment_write_indexes(seg, dir);
     }
     offset_index_add(&seg->offset_index, last_offset - seg->base_offset, pos);
@@ -271,8 +272,8 @@ static int segment_search_index(struct segment *seg, struct log_file *file, bool
 {
   size_t map_size = 0;
   const uint8_t *map = log_file_index(file, &map_size);
-  size_t written = (size_t)atomic_load_explicit(&seg->offset_index.written, memory_order_acquire) *
-                   OFFSET_INDEX_ENTRY_SIZE;
+  size_t written =
+      (size_t)atomic_load_explicit(&seg->offset_index.written, memory_order_acquire) * OFFSET_INDEX_ENTRY_SIZE;
   if (map != NULL) {
     TRY(log_file_warm_index(file, written < map_size ? written : map_size, may_wait));
   }

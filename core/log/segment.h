@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One segment of a log: <base offset>.log with its offset and time index. Its files are made, opened, renamed and removed
-// here; what goes into them is decided by the appender (log_append.c), what is found in them at start by recovery
-// (log_recovery.c).
+// One segment of a log: <base offset>.log with its offset and time index. Its files are made, opened, renamed and
+// removed here; what goes into them is decided by the appender (log_append.c), what is found in them at start by
+// recovery (log_recovery.c).
 //
-// A segment is reached through the log's segment list, an immutable array that is replaced whole; both are freed when no reader
-// can hold them any more. Members that readers look at are atomic; the others belong to the appender.
+// A segment is reached through the log's segment list, an immutable array that is replaced whole; both are freed when
+// no reader can hold them any more. Members that readers look at are atomic; the others belong to the appender.
 #pragma once
 
 #include <stdatomic.h>
@@ -25,22 +25,22 @@ enum {
 };
 
 struct segment {
-  int64_t base_offset;                    ///< first offset it can hold; in its name
-  log_file_slot file;                     ///< the open .log file, or NULL
-  _Atomic(int64_t) size;                  ///< bytes of whole batches in it
-  _Atomic(int64_t) max_timestamp;         ///< largest record timestamp, -1: none
-  _Atomic(int64_t) max_timestamp_offset;  ///< last offset of the first batch that has it
-  _Atomic(int64_t) modified_ms;           ///< wall time of the last append, or of the file when it was loaded
-  _Atomic(bool) is_reported;              ///< its records lie in the future, and the log was told so
-  struct offset_index offset_index;       ///< <base offset>.index
-  struct time_index time_index;           ///< <base offset>.timeindex
-  int64_t first_timestamp;                ///< of the first batch, -1: none or not loaded. Appender
-  int64_t created_ms;                     ///< wall time when it became active. Appender
-  int64_t jitter_ms;                      ///< taken off segment_ms. Appender
-  int64_t bytes_since_index;              ///< bytes after the last index entry. Appender
-  bool is_index_long;                     ///< the index files may hold more than the indexes do. Appender
-  _Atomic(bool) is_index_dirty;           ///< the index files were written since their last fsync
-  struct epoch_retired retired;           ///< for when it left the list
+  int64_t base_offset;                   ///< first offset it can hold; in its name
+  log_file_slot file;                    ///< the open .log file, or NULL
+  _Atomic(int64_t) size;                 ///< bytes of whole batches in it
+  _Atomic(int64_t) max_timestamp;        ///< largest record timestamp, -1: none
+  _Atomic(int64_t) max_timestamp_offset; ///< last offset of the first batch that has it
+  _Atomic(int64_t) modified_ms;          ///< wall time of the last append, or of the file when it was loaded
+  _Atomic(bool) is_reported;             ///< its records lie in the future, and the log was told so
+  struct offset_index offset_index;      ///< <base offset>.index
+  struct time_index time_index;          ///< <base offset>.timeindex
+  int64_t first_timestamp;               ///< of the first batch, -1: none or not loaded. Appender
+  int64_t created_ms;                    ///< wall time when it became active. Appender
+  int64_t jitter_ms;                     ///< taken off segment_ms. Appender
+  int64_t bytes_since_index;             ///< bytes after the last index entry. Appender
+  bool is_index_long;                    ///< the index files may hold more than the indexes do. Appender
+  _Atomic(bool) is_index_dirty;          ///< the index files were written since their last fsync
+  struct epoch_retired retired;          ///< for when it left the list
 };
 
 /// The segments of a log, oldest first; at least one.
@@ -92,11 +92,12 @@ void segment_add(struct segment *seg, const char *dir, int32_t index_interval_by
 /// @param is_closing  add the time-index entry that ends a segment
 int segment_finish_indexes(struct segment *seg, const char *dir, bool is_closing);
 
-/// Cuts the index files to what the indexes hold, where truncation left them longer. When no reader is left, or none is yet.
+/// Cuts the index files to what the indexes hold, where truncation left them longer. When no reader is left, or none is
+/// yet.
 int segment_trim_indexes(struct segment *seg, const char *dir);
 
-/// Drops the index entries of batches at or after `end_pos`, whose offsets are at least `end_offset`. Appender; waits for
-/// the disk.
+/// Drops the index entries of batches at or after `end_pos`, whose offsets are at least `end_offset`. Appender; waits
+/// for the disk.
 int segment_truncate_indexes(struct segment *seg, struct log_file *file, const char *dir, int64_t end_offset,
                              int64_t end_pos);
 
@@ -114,5 +115,6 @@ int segment_lookup(struct segment *seg, struct log_file *file, int64_t offset, b
 /// The same by position: the last known position of a batch that is at most `pos`; 0 when unknown.
 int segment_lookup_pos(struct segment *seg, struct log_file *file, int64_t pos, bool may_wait, int64_t *found_pos);
 
-/// Recounts its largest timestamp after a cut: from the time index and the headers after its last entry. Waits for the disk.
+/// Recounts its largest timestamp after a cut: from the time index and the headers after its last entry. Waits for the
+/// disk.
 int segment_load_timestamps(struct segment *seg, struct log_file *file);

@@ -48,8 +48,8 @@ void tail_push(struct tail *tail, const struct tail_batch *batch);
 /// Forgets all. Appender.
 void tail_clear(struct tail *tail);
 
-/// Finds the newest batch whose base offset is at most `offset`; false when the ring does not reach back to it. The batch may
-/// end before `offset`. Any thread.
+/// Finds the newest batch whose base offset is at most `offset`; false when the ring does not reach back to it. The
+/// batch may end before `offset`. Any thread.
 bool tail_find(struct tail *tail, int64_t offset, struct tail_batch *batch);
 
 /// Finds the last batch of a segment that begins at or before `pos`; false when the ring does not know. Any thread.

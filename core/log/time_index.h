@@ -15,8 +15,8 @@
 
 enum {
   TIME_INDEX_ENTRY_SIZE = 12,
-  TIME_INDEX_RING = 128,     ///< entries in memory; a power of two
-  TIME_INDEX_WRITE_AT = 64,  ///< waiting entries that are written together
+  TIME_INDEX_RING = 128,    ///< entries in memory; a power of two
+  TIME_INDEX_WRITE_AT = 64, ///< waiting entries that are written together
 };
 
 /// One entry.
@@ -53,8 +53,8 @@ bool time_index_is_full(const struct time_index *index);
 /// True when many entries wait to be written. Appender.
 bool time_index_is_waiting(const struct time_index *index);
 
-/// Adds an entry if its timestamp is above the last one's. The last free place is only used with `is_closing`. It is left out
-/// when too many wait, as in offset_index_add(). Appender.
+/// Adds an entry if its timestamp is above the last one's. The last free place is only used with `is_closing`. It is
+/// left out when too many wait, as in offset_index_add(). Appender.
 void time_index_add(struct time_index *index, int64_t timestamp, int64_t relative_offset, bool is_closing);
 
 /// Writes what waits. Appender.

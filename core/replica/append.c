@@ -69,6 +69,19 @@ static int append_refusal(const struct partition_state *state, const struct appe
   return partition_check_epoch(state, job->leader_epoch);
 }
 
+/// Appends batches, unless the file system is nearly full: its last bytes are kept for recovery and deletion.
+static int append_write(struct partition *part, struct log_batch *batches, int count, int32_t leader_epoch,
+                        int64_t now_ms)
+{
+  if (replica_manager_has_space(part->manager, part)) {
+    return log_append(part->log, batches, count, leader_epoch, now_ms);
+  }
+  for (int i = 0; i < count; i++) {
+    batches[i].result = ERR_NO_SPACE;
+  }
+  return error_set(ERR_NO_SPACE, "the disk of %s is full up to the reserve (log_dir_reserve_bytes)", log_dir(part->log));
+}
+
 /// Appends the run of appends at the head of the ready list with one write.
 static void append_run_batches(struct partition *part, struct append_job ***local_end)
 {
@@ -94,7 +107,7 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
   if (count == 0) {
     return;
   }
-  int result = log_append(part->log, batches, count, state.leader_epoch, now_ms);
+  int result = append_write(part, batches, count, state.leader_epoch, now_ms);
   if (result < 0) {
     replica_manager_append_failed(part->manager, part, result);
   }

@@ -393,6 +393,12 @@ void replica_manager_log_hooks(struct replica_manager *manager, struct log_manag
   };
 }
 
+bool replica_manager_has_space(struct replica_manager *manager, struct partition *part)
+{
+  // Specs drive partitions without a manager.
+  return manager == NULL || log_manager_has_space(manager->options.logs, part->log, manager->options.reserve_bytes);
+}
+
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error)
 {
   int64_t now_ms = clock_mono_ms();

@@ -30,6 +30,7 @@ struct replica_manager_options {
   struct event_loop *control;         ///< the control loop
   struct event_loop *const *workers;  ///< the workers' loops
   int worker_count;                   ///< how many
+  int64_t reserve_bytes;              ///< free space below which nothing is appended
 };
 
 struct replica_manager *replica_manager_new(const struct replica_manager_options *options);
@@ -58,6 +59,10 @@ void replica_manager_drop(struct replica_manager *manager, const struct metadata
 
 /// Finds a partition; NULL when this broker has no replica of it. Any thread inside the epoch; borrowed until it leaves.
 struct partition *replica_manager_find(struct replica_manager *manager, const struct uuid *topic_id, int32_t index);
+
+/// False while the file system of the log has less than the reserve left. Asks the disk at most once a second. While
+/// holding the appender.
+bool replica_manager_has_space(struct replica_manager *manager, struct partition *part);
 
 /// An append failed: takes the log's directory offline unless the disk is only full. While holding the appender.
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error);

@@ -59,7 +59,8 @@ describe("A connection", function()
       send("Fetch", FETCH, fetch_body(a, { fetch_offset = i }))
       send("ApiVersions", 0, {})
       send("Metadata", 12, { topics = { { name = a.name } } })
-      send("CreateTopics", 7, { topics = { { name = ("made-%d"):format(i), num_partitions = 1, replication_factor = 1 } }, timeout_ms = 30000 })
+      send("CreateTopics", 7, { timeout_ms = 30000,
+        topics = { { name = ("made-%d"):format(i), num_partitions = 1, replication_factor = 1 } } })
       send("DeleteTopics", 6, { topics = { { name = ("made-%d"):format(i) } }, timeout_ms = 30000 })
       send("FindCoordinator", 3, { key = "group" })
     end

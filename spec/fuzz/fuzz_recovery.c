@@ -7,7 +7,8 @@
 //   rest     the .log file
 //
 // Whatever the input: the log opens or says that it holds old formats; the file is a prefix of the input and all of it
-// can be read, in order; what was cut is kept; appending goes on; and a second start finds the same, with nothing to cut.
+// can be read, in order; what was cut is kept; appending goes on; and a second start finds the same, with nothing to
+// cut.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,8 @@ static void fuzz_read(struct log *log, bool is_strict)
   int64_t end_offset = log_end_offset(log);
   int64_t last = -1;
   while (offset < end_offset) {
-    struct log_read_args args = {.offset = offset, .limit_offset = end_offset, .max_bytes = 1, .whole_first_batch = true};
+    struct log_read_args args = {
+        .offset = offset, .limit_offset = end_offset, .max_bytes = 1, .whole_first_batch = true};
     struct log_slice slice;
     int result = log_read_cold(log, &args, &slice);
     CHECK(result == 0 || !is_strict);

@@ -4,7 +4,8 @@
 // delete from and flush a few logs with small segments, while four readers read and check what they get.
 //
 //   a log's mutex    stands in for the appender; its holder also keeps a list of what has to be in the log
-//   a reader checks  that a region begins with the wanted batch, follows on without holes, has right CRCs and stays within the
+//   a reader checks  that a region begins with the wanted batch, follows on without holes, has right CRCs and stays
+//   within the
 //                    limit; and keeps some regions for a while, which must not change, whatever the writers do
 //
 // At the end each log is compared with its list, closed without a flush, recovered, and compared again.
@@ -34,9 +35,9 @@ enum {
   STRESS_LOGS = 3,
   STRESS_WRITERS = 4,
   STRESS_READERS = 4,
-  STRESS_BATCHES = 8,     ///< in one append
-  STRESS_HELD = 8,        ///< regions that a reader keeps
-  STRESS_ROOM = 1 << 20,  ///< batches that a log may hold
+  STRESS_BATCHES = 8,    ///< in one append
+  STRESS_HELD = 8,       ///< regions that a reader keeps
+  STRESS_ROOM = 1 << 20, ///< batches that a log may hold
   STRESS_READ_BYTES = 32 * 1024,
 };
 
@@ -114,7 +115,9 @@ static void write_append(struct stress_log *target, uint64_t *random)
     batch_builder_init(&builders[i], &options);
     int records = 1 + (int)stress_random(random, 4);
     for (int k = 0; k < records; k++) {
-      struct record_input record = {.timestamp = now_ms + k, .key_size = -1, .value = filling,
+      struct record_input record = {.timestamp = now_ms + k,
+                                    .key_size = -1,
+                                    .value = filling,
                                     .value_size = (int32_t)stress_random(random, sizeof filling / 4)};
       batch_builder_add(&builders[i], &record);
     }
@@ -233,13 +236,15 @@ static void read_check(const uint8_t *bytes, int64_t size, int64_t offset, int64
       result = batch_check(bytes + pos, (size_t)(size - pos), &header);
     }
     if (result < 0) {
-      stress_fault("read at %" PRId64 ": at byte %" PRId64 " of %" PRId64 ": %s", offset, pos, size, error_last()->message);
+      stress_fault("read at %" PRId64 ": at byte %" PRId64 " of %" PRId64 ": %s", offset, pos, size,
+                   error_last()->message);
       return;
     }
     int64_t last = header.base_offset + header.last_offset_delta;
     if ((next < 0 ? last < offset : header.base_offset != next) || last >= limit) {
-      stress_fault("read at %" PRId64 " up to %" PRId64 ": batch %" PRId64 " to %" PRId64 " where %" PRId64 " should be", offset,
-                   limit, header.base_offset, last, next);
+      stress_fault("read at %" PRId64 " up to %" PRId64 ": batch %" PRId64 " to %" PRId64 " where %" PRId64
+                   " should be",
+                   offset, limit, header.base_offset, last, next);
       return;
     }
     next = last + 1;
@@ -252,7 +257,8 @@ static bool read_bytes(const struct log_slice *slice, uint8_t *buffer)
 {
   int result = file_read_at(log_file_fd(slice->file), buffer, (size_t)slice->length, slice->pos);
   if (result < 0) {
-    stress_fault("a region of %d bytes at %" PRId64 " cannot be read: %s", slice->length, slice->pos, error_last()->message);
+    stress_fault("a region of %d bytes at %" PRId64 " cannot be read: %s", slice->length, slice->pos,
+                 error_last()->message);
   }
   return result == 0;
 }
@@ -401,7 +407,8 @@ static void open_log(struct stress_log *target)
 int main(int argc, char **argv)
 {
   int seconds = argc > 1 ? atoi(argv[1]) : 60;
-  const char *base = getenv("TMPDIR");
+  // In memory where that is to be had: the disk's speed would decide how much is stressed.
+  const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
   char root[200];
   snprintf(root, sizeof root, "%.150s/luka-stress.XXXXXX", base == NULL ? "/tmp" : base);
   if (mkdtemp(root) == NULL) {
@@ -451,7 +458,8 @@ int main(int argc, char **argv)
     stress_fault("%d files are still open", log_file_open_count());
   }
   dir_remove_all(root);
-  printf("%" PRId64 " batches appended, %" PRId64 " reads, %" PRId64 " truncations, %" PRId64 " segments deleted, %d faults\n",
+  printf("%" PRId64 " batches appended, %" PRId64 " reads, %" PRId64 " truncations, %" PRId64
+         " segments deleted, %d faults\n",
          atomic_load(&stress_appends), atomic_load(&stress_reads), atomic_load(&stress_truncations),
          atomic_load(&stress_deletions), atomic_load(&stress_faults));
   return atomic_load(&stress_faults) == 0 ? 0 : 1;

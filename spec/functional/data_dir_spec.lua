@@ -1,0 +1,270 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Starts that have to be refused, with a status and one line that says why, without a change to anybody's data; and what
+-- a broker says of its addresses.
+local brokers = require "spec.support.broker"
+local records = require "spec.support.records"
+local requests = require "spec.support.requests"
+local unit = require "spec.support.unit"
+local dirent = require "posix.dirent"
+local stat = require "posix.sys.stat"
+
+local batch = records.batch
+
+local function exists(path) return stat.stat(path) ~= nil end
+
+--- Starts a broker that does not come up; its exit status, and the one line that is no line of the log.
+local function refused(options)
+  options.wait = false
+  local broker = brokers.start(options)
+  local status = broker:wait_exit()
+  local said = {}
+  for line in broker:log():gmatch "[^\n]+" do
+    if not line:match "^%d+%-%d+%-%d+T[%d:.]+Z %l+ " then said[#said + 1] = line end
+  end
+  assert.equal(1, #said, broker:log())
+  return status, said[1]
+end
+
+--- All files below a folder with their contents, but for locks and the metastore, which may be opened.
+local function contents(folder, into, prefix)
+  into, prefix = into or {}, prefix or ""
+  for name in dirent.files(folder) do
+    local path = folder .. "/" .. name
+    if name ~= "." and name ~= ".." and name ~= ".lock" and not name:match "%.mdb" then
+      if stat.S_ISDIR(stat.stat(path).st_mode) ~= 0 then
+        contents(path, into, prefix .. name .. "/")
+      else
+        into[prefix .. name] = unit.read_file(path)
+      end
+    end
+  end
+  return into
+end
+
+--- A stopped broker with one record.
+local function with_a_record(options)
+  local broker = brokers.start(options)
+  local client = broker:connect()
+  requests.append(client, requests.create(client, "a"), batch { records = { "kept" } })
+  client:close()
+  assert.equal(0, broker:stop())
+  return broker
+end
+
+--- Starts it again, and finds the record.
+local function assert_kept(broker)
+  broker = broker:restart()
+  local client = broker:connect()
+  assert.same({ "kept" }, records.values(requests.fetch(client, requests.find(client, "a")).records))
+  client:close()
+  assert.equal(0, broker:stop())
+end
+
+describe("A start is refused", function()
+  it("with status 1 when the port is in use", function()
+    local running = brokers.start()
+    local before = with_a_record()
+    local data = contents(before.data)
+    local status, line = refused { data = before.data, listen = { "127.0.0.1:" .. running.port } }
+    assert.same({ 1, ("luka: port %d of 127.0.0.1 is in use"):format(running.port) }, { status, line })
+    assert.same(data, contents(before.data))
+    assert.is_true(requests.is_well(running))
+    assert.equal(0, running:stop())
+    assert_kept(before)
+  end)
+
+  it("with status 1 when the data folder is in use by a broker that runs", function()
+    local running = brokers.start()
+    local client = running:connect()
+    local a = requests.create(client, "a")
+    requests.append(client, a, batch())
+    local status, line = refused { data = running.data }
+    assert.equal(1, status)
+    assert.equal(("luka: data directory %s is in use by another broker, which holds %s/.lock"):format(running.data, running.data), line)
+    assert.equal(1, requests.append(client, a, batch()))
+    client:close()
+    assert.equal(0, running:stop())
+    assert.equal(0, running:restart():stop())
+  end)
+
+  it("not when the broker that used the data folder was killed", function()
+    local running = brokers.start()
+    running:kill()
+    assert.equal(0, running:restart():stop())
+  end)
+
+  it("with status 2 when the data folder belongs to another broker id", function()
+    local before = with_a_record()
+    local data = contents(before.data)
+    local status, line = refused { data = before.data, set = { "id=7" } }
+    assert.equal(2, status)
+    assert.truthy(line:find("luka: " .. before.data .. "/meta.properties belongs to broker id 1, this broker's id is 7", 1, true), line)
+    assert.same(data, contents(before.data))
+    assert_kept(before)
+  end)
+
+  it("with status 2 when the metastore is missing", function()
+    local before = with_a_record()
+    local path = before.data .. "/luka.mdb"
+    local metastore = unit.read_file(path)
+    os.remove(path)
+    local data = contents(before.data)
+    local status, line = refused { data = before.data }
+    assert.equal(2, status)
+    assert.truthy(line:find(path .. " is missing", 1, true), line)
+    assert.same(data, contents(before.data))
+    unit.write_file(path, metastore)
+    assert_kept(before)
+  end)
+
+  it("with status 2 when the configuration names another metastore", function()
+    local before = with_a_record()
+    local data = contents(before.data)
+    local other = brokers.temp_dir() .. "/other.mdb"
+    local status, line = refused { data = before.data, set = { "metadata=" .. other } }
+    assert.equal(2, status)
+    assert.truthy(line:find(other, 1, true) and line:find(before.data .. "/luka.mdb", 1, true), line)
+    assert.same(data, contents(before.data))
+    assert.is_false(exists(other))
+    assert_kept(before)
+  end)
+
+  it("with status 2 when two data folders belong to different brokers", function()
+    local one, two = with_a_record(), with_a_record()
+    local data = { contents(one.data), contents(two.data) }
+    local status, line = refused { data = one.data, set = { "data=" .. two.data } }
+    assert.equal(2, status)
+    assert.truthy(line:find(one.data, 1, true) and line:find(two.data, 1, true), line)
+    assert.same(data, { contents(one.data), contents(two.data) })
+    assert_kept(one)
+    assert_kept(two)
+  end)
+
+  it("with status 1 when the data folder is a file, or lies below one", function()
+    local path = brokers.temp_dir() .. "/file"
+    unit.write_file(path, "text")
+    for _, data in ipairs { path, path .. "/data" } do
+      local status, line = refused { data = data }
+      assert.equal(1, status)
+      assert.truthy(line:find(path, 1, true), line)
+    end
+    assert.equal("text", unit.read_file(path))
+  end)
+
+  it("when meta.properties cannot be read, and names its line", function()
+    for _, case in ipairs { { "version=1\nnode.id=x\n", ":2:" }, { "version=7\nnode.id=1\n", ":1:" }, { "node.id=1\n", "no version" } } do
+      local data = brokers.temp_dir() .. "/data"
+      stat.mkdir(data)
+      unit.write_file(data .. "/meta.properties", case[1])
+      local status, line = refused { data = data }
+      assert.is_true(status == 1 or status == 2)
+      assert.truthy(line:find(data .. "/meta.properties", 1, true) and line:find(case[2], 1, true), line)
+      assert.equal(case[1], unit.read_file(data .. "/meta.properties"))
+    end
+  end)
+
+  it("when the data folder holds partitions that another broker wrote", function()
+    local data = brokers.temp_dir() .. "/data"
+    stat.mkdir(data)
+    stat.mkdir(data .. "/orders-0")
+    unit.write_file(data .. "/orders-0/00000000000000000000.log", records.stored(batch(), 0))
+    unit.write_file(data .. "/meta.properties", "version=0\nbroker.id=1\ncluster.id=abc\n")
+    local before = contents(data)
+    local status, line = refused { data = data }
+    assert.equal(2, status)
+    assert.truthy(line:find("not supported yet", 1, true), line)
+    assert.same(before, contents(data))
+  end)
+
+  it("with status 2 when 0.0.0.0 is to be advertised", function()
+    for _, address in ipairs { "0.0.0.0:9092", "PLAINTEXT://0.0.0.0:9092", "[::]:9092" } do
+      local status, line = refused { listen = { "0.0.0.0:0" }, set = { "advertise=" .. address } }
+      assert.equal(2, status)
+      assert.truthy(line:find("cannot be advertised", 1, true), line)
+    end
+  end)
+
+  it("with status 2 when an address is none", function()
+    for _, address in ipairs { "127.0.0.1", "127.0.0.1:x", "127.0.0.1:65536", "HTTP://127.0.0.1:0" } do
+      local status, line = refused { listen = { address } }
+      assert.equal(2, status)
+      assert.truthy(line:find(address, 1, true), line)
+    end
+  end)
+
+  it("with status 2 when a listener needs what is not there yet", function()
+    local status, line = refused { listen = { "SASL_SSL://127.0.0.1:0" } }
+    assert.equal(2, status)
+    assert.truthy(line:find("not supported yet", 1, true), line)
+  end)
+end)
+
+describe("A broker", function()
+  it("that listens on all interfaces says so, and advertises a name or address that is none of them", function()
+    local broker = brokers.start { listen = { "0.0.0.0:0" } }
+    local on, as = broker:log():match "listening on %S-://(%S+), advertised as %S-://(%S+)"
+    assert.equal("0.0.0.0:" .. broker.port, on)
+    assert.is_nil(as:match "^0%.0%.0%.0:")
+    assert.equal(tostring(broker.port), as:match ":(%d+)$")
+    local client = broker:connect()
+    local node = client:ask("Metadata", 9, { topics = {} }).brokers[1]
+    assert.equal(as, ("%s:%d"):format(node.host, node.port))
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("tells each client the address of the listener that it came through", function()
+    local broker = brokers.start { listen = { "127.0.0.1:0", "localhost:0" } }
+    assert.equal(2, #broker.ports)
+    for index = 1, 2 do
+      local client = broker:connect(index)
+      local node = client:ask("Metadata", 9, { topics = {} }).brokers[1]
+      assert.same({ index == 1 and "127.0.0.1" or "localhost", broker.ports[index] }, { node.host, node.port })
+      client:close()
+    end
+    assert.equal(0, broker:stop())
+  end)
+
+  it("shares partitions out over its data folders, and finds them again", function()
+    local second = brokers.temp_dir() .. "/second"
+    local broker = brokers.start { set = { "data=" .. second } }
+    local client = broker:connect()
+    local a = requests.create(client, "a", { partitions = 8 })
+    for partition = 0, 7 do requests.append(client, a, batch { records = { "p" .. partition } }, { partition = partition }) end
+    local function count(folder)
+      local n = 0
+      for name in dirent.files(folder) do n = n + (name:match "^a%-%d+$" and 1 or 0) end
+      return n
+    end
+    assert.same({ 4, 4 }, { count(broker.data), count(second) })
+    client:close()
+    assert.equal(0, broker:stop())
+    broker = broker:restart()
+    client = broker:connect()
+    for partition = 0, 7 do
+      assert.same({ "p" .. partition }, records.values(requests.fetch(client, a, { partition = partition }).records))
+    end
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("sets a partition that nobody knows aside, without a change to it, and says so", function()
+    local before = with_a_record()
+    local stray = before.data .. "/unknown-0"
+    stat.mkdir(stray)
+    local stored = records.stored(batch { records = { "somebody's" } }, 0)
+    unit.write_file(stray .. "/00000000000000000000.log", stored)
+    local broker = before:restart()
+    assert.truthy(broker:log():match "warn[^\n]*unknown%-0")
+    local client = broker:connect()
+    assert.is_nil(requests.find(client, "unknown"))
+    client:close()
+    assert.equal(0, broker:stop())
+    assert.is_false(exists(stray))
+    local found
+    for name in dirent.files(broker.data) do found = name:match "^unknown%-0%..*%-stray$" or found end
+    assert.truthy(found)
+    assert.equal(stored, unit.read_file(("%s/%s/00000000000000000000.log"):format(broker.data, found)))
+    assert_kept(broker)
+  end)
+end)
