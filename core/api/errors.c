@@ -30,6 +30,8 @@ int16_t api_wire_error(int code)
       return WIRE_INVALID_TIMESTAMP;
     case ERR_BATCH_TOO_LARGE:
       return WIRE_MESSAGE_TOO_LARGE;
+    case ERR_LIMIT: // a batch larger than segment.bytes
+      return WIRE_RECORD_LIST_TOO_LARGE;
     case ERR_UNSUPPORTED_CODEC:
       return WIRE_UNSUPPORTED_COMPRESSION_TYPE;
     case ERR_IO:

@@ -346,7 +346,7 @@ void fetch_handle(struct request *req)
 {
   const struct wire_fetch_request *body = req->body;
   if (body->isolation_level != 0 && body->isolation_level != 1) {
-    fetch_respond_error(req, WIRE_UNKNOWN_SERVER_ERROR); // as Kafka does
+    fetch_respond_refused(req, WIRE_UNKNOWN_SERVER_ERROR); // as Kafka does
     return;
   }
   // What was acknowledged before this request was sent is to be seen by it, and a session hears of it by mail.

@@ -125,5 +125,9 @@ struct wire_fetch_response *fetch_response_build(struct fetch *fetch);
 /// Answers with an error for the whole request.
 void fetch_respond_error(struct request *req, int16_t error);
 
+/// Answers a request that is refused before its session is looked at: to version 12 every partition as it was asked for
+/// has the error too, because the oldest versions have no other place for it.
+void fetch_respond_refused(struct request *req, int16_t error);
+
 /// Gives back what an evaluation of an item holds.
 void fetch_item_release(struct fetch_item *item);

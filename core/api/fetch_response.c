@@ -12,7 +12,10 @@
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
 
-enum { FETCH_LEADER_VERSION = 16 }; // first version that is told the current leader (KIP-951)
+enum {
+  FETCH_TOPIC_ID_VERSION = 13, // first version with topic ids: a whole error is at the top only
+  FETCH_LEADER_VERSION = 16,   // first version that is told the current leader (KIP-951)
+};
 
 void fetch_item_release(struct fetch_item *item)
 {
@@ -146,5 +149,36 @@ void fetch_respond_error(struct request *req, int16_t error)
   struct wire_fetch_response response;
   wire_fetch_response_init(&response);
   response.error_code = error;
+  request_respond(req, &response);
+}
+
+void fetch_respond_refused(struct request *req, int16_t error)
+{
+  const struct wire_fetch_request *body = req->body;
+  struct wire_fetch_response response;
+  wire_fetch_response_init(&response);
+  response.error_code = error;
+  response.session_id = body->session_id;
+  if (req->version < FETCH_TOPIC_ID_VERSION) {
+    response.responses = request_array(req, body->topics_count, sizeof *response.responses);
+    response.responses_count = body->topics_count;
+  }
+  for (int32_t i = 0; i < response.responses_count; i++) {
+    const struct wire_fetch_request_fetch_topic *asked = &body->topics[i];
+    struct wire_fetch_response_fetchable_topic_response *topic = &response.responses[i];
+    wire_fetch_response_fetchable_topic_response_init(topic);
+    topic->topic = asked->topic;
+    topic->partitions = request_array(req, asked->partitions_count, sizeof *topic->partitions);
+    topic->partitions_count = asked->partitions_count;
+    for (int32_t j = 0; j < asked->partitions_count; j++) {
+      struct wire_fetch_response_partition_data *data = &topic->partitions[j];
+      wire_fetch_response_partition_data_init(data);
+      data->partition_index = asked->partitions[j].partition;
+      data->error_code = error;
+      data->high_watermark = -1;
+      data->aborted_transactions_count = 0;
+      data->records.length = 0;
+    }
+  }
   request_respond(req, &response);
 }

@@ -138,6 +138,10 @@ static struct partition *produce_find(struct produce *produce, const struct meta
     part->error = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return NULL;
   }
+  if ((*topic)->is_internal) {
+    part->error = WIRE_INVALID_TOPIC_EXCEPTION; // the broker's own: clients read it, and never write to it
+    return NULL;
+  }
   struct partition *found = replica_manager_find(produce->req->api->replicas, &(*topic)->id, part->index);
   if (found == NULL) {
     part->error = WIRE_NOT_LEADER_OR_FOLLOWER;

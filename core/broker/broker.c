@@ -2,11 +2,12 @@
 //
 // Start and stop, in one order:
 //
-//   data directories locked and read -> metastore -> workers, sockets bound -> control loop: controller loads, logs are
-//   opened and recovered, the image is published -> accepting
+//   data directories locked and read -> metastore -> workers, sockets bound -> control loop: controller loads, topic
+//   blocks are applied, logs are opened and recovered, the image is published -> accepting
 //
-// and back: no more accepting, answers drained -> periodic work stopped -> control -> pool -> workers -> logs closed,
-// markers written -> metastore.
+// and back: no more accepting, answers drained -> the controller ends what it is at and refuses the rest, while all
+// loops still run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written
+// -> metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "base/arena.h"
 #include "base/epoch.h"
 #include "base/error.h"
 #include "base/list.h"
@@ -24,6 +26,7 @@
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
+#include "log/log_file.h"
 #include "log/log_manager.h"
 #include "lua/config.h"
 #include "metadata/image.h"
@@ -31,19 +34,32 @@
 #include "metadata/metastore_local.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "os/limits.h"
 #include "replica/manager.h"
 
-enum { BROKER_POOL_THREADS = 4, BROKER_DRAIN_MS = 5000 };
+enum {
+  BROKER_POOL_THREADS = 4,
+  BROKER_DRAIN_MS = 5000,
+  BROKER_FILES_UNKNOWN = 1024, // descriptors, when the system does not tell the limit
+  BROKER_FILES_OTHER = 128,    // for what is neither a connection nor a segment: listeners, locks, indexes, metastore
+  BROKER_FILES_WORKER = 4,     // for each worker's loop
+  BROKER_SEGMENTS_MIN = 64,    // segment files that may stay open
+  BROKER_SEGMENTS_MAX = 8192,
+  BROKER_CONNECTIONS_MIN = 16,
+};
 
 struct broker {
   struct event_loop *worker_loops[SERVER_WORKERS_MAX]; ///< the workers' loops, for the replicas
   struct epoch_thread epoch;            ///< the main thread's, for closing logs
   const struct broker_options *options; ///< borrowed
+  struct arena arena;                   ///< what settings point to
+  struct log_identity identity;         ///< what the data directories say about themselves
   struct event_loop control;            ///< the control thread's loop
   bool has_control;                     ///< `control` was created
   bool is_control_running;              ///< its thread was started
   struct pool *pool;                    ///< threads that may wait for disks
   struct log_manager *logs;             ///< data directories
+  bool are_logs_claimed;                ///< the data directories are this broker's
   bool are_logs_started;                ///< logs were opened: they have to be closed
   struct metastore *store;              ///< metadata on disk
   struct metadata_cache metadata;       ///< the image in memory
@@ -87,37 +103,56 @@ static void broker_change_done(void *arg)
   controller_change_done(arg);
 }
 
+/// Makes the data directories this broker's. Known only during the load: of which cluster.
+static int broker_claim(struct broker *broker)
+{
+  if (!broker->are_logs_claimed) {
+    TRY(log_manager_claim(broker->logs, broker->options->id, controller_cluster_id(broker->controller),
+                          broker->options->metadata));
+    broker->are_logs_claimed = true;
+  }
+  return 0;
+}
+
+/// Deletions that a crash cut short: no log is open yet, so there are only folders.
+static void broker_delete_folders(struct broker *broker, const struct controller_change *change)
+{
+  for (int32_t i = 0; i < change->topic_count; i++) {
+    const struct metadata_topic *topic = change->topics[i];
+    for (int32_t j = 0; j < topic->partition_count; j++) {
+      if (log_manager_delete_found(broker->logs, topic->name, j, &topic->id) < 0) {
+        slog_error("cannot delete %s-%d: %s", topic->name, j, error_last()->message);
+      }
+    }
+  }
+}
+
 /// The controller's hook: opens and drops replicas. Control thread.
 static void broker_apply(void *arg, struct controller_change *change)
 {
   struct broker *broker = arg;
-  if (change->kind == CONTROLLER_DELETE_REPLICAS) {
-    replica_manager_drop(broker->replicas, change->topics, change->topic_count, broker_change_done, change);
-    return;
-  }
   if (change->is_load) {
-    // Known only now: whose directories these are to be.
-    int result = log_manager_claim(broker->logs, broker->options->id, controller_cluster_id(broker->controller),
-                                   broker->options->metadata);
-    if (result < 0) {
-      broker->step_result = result;
-      broker->step_error = *error_last();
+    change->result = broker_claim(broker);
+    if (change->result < 0) {
       controller_change_done(change);
       return;
     }
-    broker->are_logs_started = true;
   }
-  replica_manager_open(broker->replicas, change->topics, change->topic_count, change->is_load, broker_change_done,
-                       change);
+  if (change->kind == CONTROLLER_OPEN_REPLICAS) {
+    broker->are_logs_started = true;
+    replica_manager_open(broker->replicas, change->topics, change->topic_count, change->is_load, broker_change_done,
+                         change);
+  } else if (change->is_load) {
+    broker_delete_folders(broker, change);
+    controller_change_done(change);
+  } else {
+    replica_manager_drop(broker->replicas, change->topics, change->topic_count, broker_change_done, change);
+  }
 }
 
 static void broker_loaded(void *arg, int result)
 {
   struct broker *broker = arg;
-  if (result == 0 && broker->step_result < 0) {
-    sem_post(&broker->step); // broker_apply() has left the error
-    return;
-  }
   if (result == 0) {
     log_manager_run(broker->logs);
   }
@@ -127,18 +162,56 @@ static void broker_loaded(void *arg, int result)
 static void broker_load_step(struct mail *mail)
 {
   struct broker *broker = CONTAINER_OF(mail, struct broker, mail);
-  broker->step_result = 0;
   controller_load(broker->controller, broker_loaded, broker);
 }
 
-static void broker_pause_step(struct mail *mail)
+/// The controller is at nothing any more.
+static void broker_controller_stopped(void *arg)
 {
-  struct broker *broker = CONTAINER_OF(mail, struct broker, mail);
-  log_manager_pause(broker->logs);
+  struct broker *broker = arg;
+  if (broker->are_logs_started) {
+    log_manager_pause(broker->logs);
+  }
   broker_step_done(broker, 0);
 }
 
+static void broker_stop_controller_step(struct mail *mail)
+{
+  struct broker *broker = CONTAINER_OF(mail, struct broker, mail);
+  controller_stop(broker->controller, broker_controller_stopped, broker);
+}
+
 // ---- start ----
+
+/// Shares out the descriptors that the process may have: a quarter for segment files that stay open (they are closed
+/// and opened again as they are needed, and one in use is never closed), most of the rest for connections.
+///
+/// @return the most connections that there may be at a time
+static int broker_share_files(const struct broker *broker)
+{
+  const struct broker_config *config = &broker->options->config->broker;
+  uint64_t before = 0;
+  uint64_t limit = BROKER_FILES_UNKNOWN;
+  if (limits_raise_files(&before, &limit) < 0) {
+    slog_warn("%s", error_last()->message);
+  }
+  int files = limit < INT32_MAX ? (int)limit : INT32_MAX;
+  int segments = files / 4;
+  segments = segments < BROKER_SEGMENTS_MIN   ? BROKER_SEGMENTS_MIN
+             : segments > BROKER_SEGMENTS_MAX ? BROKER_SEGMENTS_MAX
+                                              : segments;
+  int connections = files - segments - BROKER_FILES_OTHER - BROKER_FILES_WORKER * broker->options->workers;
+  connections = connections < BROKER_CONNECTIONS_MIN ? BROKER_CONNECTIONS_MIN : connections;
+  log_file_set_budget(segments);
+  if (config->max_connections <= connections) {
+    return config->max_connections;
+  }
+  if (broker_config_is_set(config, BROKER_CONFIG_max_connections)) {
+    slog_warn("max_connections is %d, but the limit on open files (%d) allows %d", config->max_connections, files,
+              connections);
+  }
+  return connections;
+}
 
 static int broker_open_logs(struct broker *broker)
 {
@@ -164,13 +237,12 @@ static int broker_open_logs(struct broker *broker)
 static int broker_open_metastore(struct broker *broker)
 {
   const char *path = broker->options->metadata;
-  struct log_identity identity;
-  log_manager_identity(broker->logs, &identity);
+  log_manager_identity(broker->logs, &broker->identity);
   bool exists = access(path, F_OK) == 0;
-  if (!exists && identity.metadata != NULL) {
+  if (!exists && broker->identity.metadata != NULL) {
     return error_set(ERR_CONFIG, "metadata %s is missing, but the data directories belong to it: restore the file", path);
   }
-  if (identity.is_foreign) {
+  if (broker->identity.is_foreign) {
     return error_set(ERR_CONFIG, "a data directory holds partitions that another broker wrote: taking them over is not "
                                  "supported yet");
   }
@@ -184,7 +256,12 @@ static int broker_open_server(struct broker *broker)
   struct server_options settings = {
       .workers = options->workers,
       .max_request_bytes = config->socket_request_max_bytes,
-      .max_idle_ms = config->connections_max_idle_ms,
+      // 0 would be the server's own default.
+      .max_idle_ms = config->connections_max_idle_ms == 0 ? 1 : config->connections_max_idle_ms,
+      .max_connections = broker_share_files(broker),
+      .send_buffer_bytes = config->socket_send_buffer_bytes,
+      .receive_buffer_bytes = config->socket_receive_buffer_bytes,
+      .backlog = config->socket_listen_backlog_size,
   };
   struct connection_callbacks callbacks;
   broker->api.config = config;
@@ -228,18 +305,42 @@ static void broker_make_replicas(struct broker *broker)
   broker->api.replicas = broker->replicas;
 }
 
+/// The topic blocks of the configuration as the controller takes them.
+static const struct static_topic *broker_static_topics(struct broker *broker)
+{
+  const struct lua_config *config = broker->options->config;
+  struct static_topic *topics = arena_alloc(&broker->arena, (size_t)config->topic_count * sizeof *topics);
+  for (int i = 0; i < config->topic_count; i++) {
+    const struct lua_config_topic *block = &config->topics[i];
+    topics[i] = (struct static_topic){
+        .name = block->name,
+        .partitions = block->partitions,
+        .replication_factor = block->replication_factor,
+        .configs = block->configs,
+        .config_count = block->config_count,
+        .text = block->text,
+        .place = arena_printf(&broker->arena, "%s:%d", block->source, block->line),
+    };
+  }
+  return topics;
+}
+
 static int broker_load(struct broker *broker)
 {
-  struct log_identity identity;
-  log_manager_identity(broker->logs, &identity);
+  const struct lua_config *config = broker->options->config;
+  const char *cluster_id = broker->identity.cluster_id;
   struct controller_settings settings = {
       .broker_id = broker->options->id,
+      .rack = config->broker.text[BROKER_CONFIG_broker_rack],
       .endpoints = broker->endpoints,
       .endpoint_count = broker->options->listen_count,
-      .cluster_id = identity.cluster_id[0] != '\0' ? identity.cluster_id : NULL,
+      .cluster_id = cluster_id[0] != '\0' ? cluster_id : NULL,
+      .is_clean_start = log_manager_was_clean(broker->logs),
+      .static_topics = broker_static_topics(broker),
+      .static_topic_count = config->topic_count,
       .store = broker->store,
       .cache = &broker->metadata,
-      .config = &broker->options->config->broker,
+      .config = &config->broker,
       .loop = &broker->control,
       .hooks = {.arg = broker, .apply = broker_apply},
   };
@@ -304,10 +405,8 @@ int broker_stop(struct broker *broker)
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
-  if (broker->are_logs_started) {
-    broker_run_step(broker, broker_pause_step);
-  }
   if (broker->is_control_running) {
+    broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
   }
   if (broker->pool != NULL) {
@@ -336,6 +435,9 @@ int broker_stop(struct broker *broker)
     event_loop_destroy(&broker->control);
   }
   server_delete(broker->server);
+  arena_destroy(&broker->arena);
+  // Twice: freeing a log retires its files.
+  epoch_collect();
   epoch_collect();
   epoch_unregister();
   sem_destroy(&broker->step);

@@ -330,7 +330,8 @@ static void command_fail(const struct command *command, const char *message)
   }
 }
 
-/// SIGPROF while the configuration is evaluated: it is stuck in a library function, which nothing in Lua can stop.
+/// SIGPROF or SIGALRM while the configuration is evaluated: it is stuck in a library function, which nothing in Lua can
+/// stop, or its file is a pipe that nobody writes to.
 static void command_watchdog(int number)
 {
   (void)number;
@@ -365,17 +366,25 @@ static void command_watchdog(int number)
 /// Evaluates the configuration, with a watchdog.
 static int command_load(const struct command *command, struct lua_config *config)
 {
+  enum { READ_LIMIT_S = 5 }; // for reading, which takes no processor time
   struct sigaction watchdog = {.sa_handler = command_watchdog};
-  struct sigaction before;
-  // A quarter of a second after Lua's own limit.
+  struct sigaction before_prof;
+  struct sigaction before_alarm;
+  // A quarter of a second of processor time after Lua's own limit.
   int limit_ms = LUA_CONFIG_BUDGET_MS + 250;
   struct itimerval timer = {.it_value = {.tv_sec = limit_ms / 1000, .tv_usec = (limit_ms % 1000) * 1000L}};
-  sigaction(SIGPROF, &watchdog, &before);
+  struct itimerval read_timer = {.it_value = {.tv_sec = READ_LIMIT_S}};
+  struct itimerval off = {.it_value = {0}};
+  sigaction(SIGPROF, &watchdog, &before_prof);
+  sigaction(SIGALRM, &watchdog, &before_alarm);
   setitimer(ITIMER_PROF, &timer, NULL);
+  setitimer(ITIMER_REAL, &read_timer, NULL);
   struct lua_config_error error;
   int result = lua_config_load(command->argument, command->sets, command->set_count, command->is_debug, config, &error);
-  setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {0}}, NULL);
-  sigaction(SIGPROF, &before, NULL);
+  setitimer(ITIMER_PROF, &off, NULL);
+  setitimer(ITIMER_REAL, &off, NULL);
+  sigaction(SIGPROF, &before_prof, NULL);
+  sigaction(SIGALRM, &before_alarm, NULL);
   if (result < 0) {
     command_fail(command, error.message);
     if (error.trace != NULL) {
@@ -449,10 +458,11 @@ static int command_serve_options(const struct command *command, const struct bro
   struct broker *broker = NULL;
   int result = broker_start(options, &broker);
   if (result < 0) {
+    // The message for a line of the configuration begins with its place, as others about the configuration do.
     char message[ERROR_MESSAGE_SIZE + 8];
-    snprintf(message, sizeof message, "luka: %s", error_last()->message);
+    snprintf(message, sizeof message, "%s%s", result == ERR_TOPIC_BLOCK ? "" : "luka: ", error_last()->message);
     command_fail(command, message);
-    return result == ERR_CONFIG ? COMMAND_USAGE : COMMAND_FAILED;
+    return result == ERR_CONFIG || result == ERR_TOPIC_BLOCK ? COMMAND_USAGE : COMMAND_FAILED;
   }
   command_wait(signals);
   result = broker_stop(broker);

@@ -25,6 +25,7 @@
 static const char not_controller[] = "This is not the correct controller for this cluster.";
 
 static void run_queue(struct controller *controller);
+static void complete_all(struct controller *controller);
 
 struct controller *controller_new(const struct controller_settings *settings)
 {
@@ -52,6 +53,7 @@ void controller_delete(struct controller *controller)
   if (controller->loader) {
     loader_free(controller->loader);
   }
+  complete_all(controller);
   drop_topics(controller);
   metastore_request_clear(&controller->request);
   arena_destroy(&controller->arena);
@@ -115,22 +117,54 @@ static void fail_topics(struct controller_request *request, int16_t code, const 
   }
 }
 
-/// Answers the current request and turns to the next.
-static void finish(struct controller *controller)
+/// Has a request's `done` run, on its loop.
+static void answer(struct controller_request *request)
 {
-  struct controller_request *request = controller->current;
   struct event_loop *reply = request->is_drop ? drop_of(request)->reply : create_of(request)->reply;
-  controller->current = NULL;
-  drop_topics(controller);
-  metastore_request_clear(&controller->request);
-  arena_reset(&controller->arena);
   request->mail.run = deliver;
   if (reply) {
     event_loop_post(reply, &request->mail);
   } else {
     deliver(&request->mail);
   }
+}
+
+/// The loops have ended: tells all who wait, in place.
+static void complete_all(struct controller *controller)
+{
+  if (controller->current) {
+    fail_topics(controller->current, WIRE_NOT_CONTROLLER, not_controller, false);
+    deliver(&controller->current->mail);
+    controller->current = NULL;
+  }
+  while (!list_is_empty(&controller->queue)) {
+    struct controller_request *request = CONTAINER_OF(controller->queue.next, struct controller_request, node);
+    list_remove(&request->node);
+    fail_topics(request, WIRE_NOT_CONTROLLER, not_controller, true);
+    deliver(&request->mail);
+  }
+}
+
+static void tell_stopped(struct controller *controller)
+{
+  void (*stopped)(void *) = controller->stopped;
+  if (stopped && !controller->current && list_is_empty(&controller->queue)) {
+    controller->stopped = NULL;
+    stopped(controller->stopped_arg);
+  }
+}
+
+/// Answers the current request and turns to the next.
+static void finish(struct controller *controller)
+{
+  struct controller_request *request = controller->current;
+  controller->current = NULL;
+  drop_topics(controller);
+  metastore_request_clear(&controller->request);
+  arena_reset(&controller->arena);
+  answer(request);
   run_queue(controller);
+  tell_stopped(controller);
 }
 
 /// The metastore refused a write: answers with what that means to a client.
@@ -345,6 +379,15 @@ void controller_resume(struct controller *controller, enum controller_state stat
 {
   controller->state = state;
   run_queue(controller);
+}
+
+void controller_stop(struct controller *controller, void (*stopped)(void *arg), void *arg)
+{
+  CHECK(controller->loader == NULL && controller->stopped == NULL);
+  controller->stopped = stopped;
+  controller->stopped_arg = arg;
+  controller_resume(controller, CONTROLLER_FAILED);
+  tell_stopped(controller);
 }
 
 static void arrive(struct mail *mail)

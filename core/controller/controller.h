@@ -38,9 +38,12 @@ enum controller_change_kind {
 struct controller_change {
   enum controller_change_kind kind; ///< what to do
   const struct metadata_topic *const
-      *topics;                   ///< topics concerned; those of whose partitions `replicas` name this broker
-  int32_t topic_count;           ///< how many
-  bool is_load;                  ///< at start: open what was there before; delete folders of what was never opened
+      *topics;         ///< topics concerned; those of whose partitions `replicas` name this broker. In a topic that gets
+                       ///< more partitions those that it had before have no `replicas`
+  int32_t topic_count; ///< how many
+  bool is_load;        ///< at start: open what was there before; delete folders of what was never opened. Deletions come
+                       ///< first then
+  int result; ///< out, looked at with is_load: 0, or ERR_* that ends the start, with its error_last() still in place
   struct controller *controller; ///< the controller's
 };
 
@@ -57,6 +60,17 @@ struct controller_hooks {
 /// The end of what hooks.apply began. Only on the control loop.
 void controller_change_done(struct controller_change *change);
 
+/// A topic block of the configuration; everything is borrowed.
+struct static_topic {
+  const char *name;                   ///< checked; no two blocks of one name, or of names that collide
+  int32_t partitions;                 ///< -1: num.partitions; of a topic that is there: as many as it has
+  int32_t replication_factor;         ///< -1: default.replication.factor; of a topic that is there: as it is
+  const struct config_entry *configs; ///< under Kafka's names, each once, checked one by one
+  int32_t config_count;               ///< how many
+  const char *text;                   ///< all of the above, the same for the same settings
+  const char *place;                  ///< where it is written, for messages: "config.lua:12"
+};
+
 /// Everything is borrowed for the controller's life.
 struct controller_settings {
   int32_t broker_id;                         ///< this broker
@@ -65,7 +79,9 @@ struct controller_settings {
   int32_t endpoint_count;                    ///< >= 1
   const char *cluster_id;                    ///< the id of the data directories, or NULL: the metastore's, or a new one
   bool is_clean_start;     ///< the last stop was clean: leader epochs stay as they were; otherwise each rises by one
-  struct metastore *store; ///< opened on `loop`
+  const struct static_topic *static_topics; ///< topic blocks, applied by controller_load() where they have changed
+  int32_t static_topic_count;               ///< how many
+  struct metastore *store;                  ///< opened on `loop`
   struct metadata_cache *cache;       ///< where images go
   const struct broker_config *config; ///< resolved
   struct event_loop *loop;            ///< control
@@ -75,16 +91,25 @@ struct controller_settings {
 /// Makes a controller; nothing happens yet. Owned: controller_delete().
 struct controller *controller_new(const struct controller_settings *settings);
 
-/// Frees it, after its loop has ended or before it was started. NULL is fine.
+/// Frees it, after its loop has ended or before it was started. Requests that are still waiting or under way get
+/// NOT_CONTROLLER, and their `done` runs here and now: no loop is there to run it. NULL is fine.
 void controller_delete(struct controller *controller);
 
-/// Registers this broker, becomes controller, reads all topics, has their replicas opened (is_load) and publishes the
-/// first image. Call on the control loop, or before it runs.
+/// Registers this broker, becomes controller, reads all topics, applies the topic blocks that have changed, has the
+/// replicas opened (is_load; those of new topics and partitions without) and publishes the first image. Call on the
+/// control loop, or before it runs.
 ///
 /// @param ready  called on the control loop with 0, or ERR_EXISTS (another broker has this id), ERR_CONFIG (cluster id
-///               differs), ERR_CORRUPT (a node cannot be read), ERR_IO ...; error_last() has the sentence. On failure
-///               the controller stays idle and answers every request with NOT_CONTROLLER
+///               differs), ERR_TOPIC_BLOCK (the sentence begins with its place), ERR_CORRUPT (a node cannot be read),
+///               ERR_IO ...; error_last() has the sentence. On failure the controller stays idle and answers every
+///               request with NOT_CONTROLLER
 void controller_load(struct controller *controller, void (*ready)(void *arg, int result), void *arg);
+
+/// Ends the work in good order while all loops run: requests that wait, and those that still come, get NOT_CONTROLLER;
+/// the one under way goes on to its end. On the control loop, after the load has ended.
+///
+/// @param stopped  called on the control loop, once, when no request is under way any more
+void controller_stop(struct controller *controller, void (*stopped)(void *arg), void *arg);
 
 /// The cluster's id, once loaded.
 const char *controller_cluster_id(const struct controller *controller);
@@ -137,7 +162,7 @@ struct controller_create {
   int32_t topic_count;                 ///< how many
   bool is_validate_only;               ///< check, write nothing
   bool is_auto;                        ///< auto-creation: a topic that is there is success, with its id and counts
-  struct event_loop *reply;            ///< loop that `done` runs on
+  struct event_loop *reply;            ///< loop that `done` runs on; NULL: on the control thread, where it is done
   void (*done)(struct controller_create *create); ///< called once
   void *arg;                                      ///< the caller's
 };
@@ -164,7 +189,7 @@ struct controller_drop {
   struct arena *arena;                        ///< of the request; the controller's until done
   struct controller_old_topic *topics;        ///< what to delete
   int32_t topic_count;                        ///< how many
-  struct event_loop *reply;                   ///< loop that `done` runs on
+  struct event_loop *reply;                   ///< loop that `done` runs on; NULL: on the control thread
   void (*done)(struct controller_drop *drop); ///< called once
   void *arg;                                  ///< the caller's
 };

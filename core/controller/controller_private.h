@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The controller's insides: controller.c (queue and changes), writes.c (steps of metastore writes), load.c (start).
+// The controller's insides: controller.c (queue and changes), writes.c (steps of metastore writes), load.c (start),
+// static_topics.c (what becomes of the topic blocks).
 #pragma once
 
 #include "base/arena.h"
@@ -12,7 +13,7 @@ struct loader;
 enum controller_state {
   CONTROLLER_IDLE,   ///< not loaded yet: requests wait
   CONTROLLER_READY,  ///< at work
-  CONTROLLER_FAILED, ///< could not load, or another broker took over: requests get NOT_CONTROLLER
+  CONTROLLER_FAILED, ///< could not load, another broker took over, or stopping: requests get NOT_CONTROLLER
 };
 
 /// Owner: the control thread.
@@ -32,6 +33,8 @@ struct controller {
   struct metadata_topic **topics;            ///< topics being created or deleted, one reference each, owned
   int32_t topic_count;                       ///< how many
   struct loader *loader;                     ///< the load under way, or NULL
+  void (*stopped)(void *arg);                ///< stopping: told when no request is under way; NULL otherwise
+  void *stopped_arg;                         ///< for `stopped`
 };
 
 /// Has the replicas of topics opened or taken away, then calls `done`.
@@ -64,6 +67,9 @@ void writes_read(struct writes *writes, enum metastore_op_kind kind, const char 
 
 /// All nodes of a new topic.
 void writes_create_topic(struct writes *writes, const struct metadata_topic *topic, int32_t controller_epoch);
+/// The new assignment of a topic that had fewer partitions, and the nodes of those from `first` on.
+void writes_add_partitions(struct writes *writes, const struct metadata_topic *topic, int32_t first,
+                           int32_t controller_epoch);
 /// All nodes of a topic, and the node that asks for its deletion.
 void writes_delete_topic(struct writes *writes, const struct metadata_topic *topic);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller's start: registers the broker, becomes controller, reads the tree, mends what a crash or another tool
-// left undone, has the replicas opened and publishes the first image. Each step is an answer of the metastore, on the
-// control loop.
+// left undone, applies the topic blocks of the configuration, has the replicas opened and publishes the first image.
+// Each step is an answer of the metastore or of the replicas, on the control loop.
 //
-//   cluster id -> register and elect -> names -> nodes -> states -> mend -> open replicas -> finish deletions ->
-//   publish
+//   cluster id -> register and elect -> names -> nodes -> states -> mend -> finish deletions -> topic blocks ->
+//   open what was there -> open what the blocks add -> publish
+//
+// Deletions come first: a block may make a topic of the name that a deleted one had.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +27,14 @@ static void read_names(struct metastore_request *request);
 static void read_nodes(struct metastore_request *request);
 static void read_states(struct metastore_request *request);
 static void mended(struct metastore_request *request);
-static void opened(struct controller *controller);
 static void doomed_deleted(struct controller *controller);
 static void doomed_removed(struct metastore_request *request);
+static void ask_static(struct loader *loader);
+static void read_static(struct metastore_request *request);
+static void static_written(struct metastore_request *request);
+static void open_replicas(struct loader *loader);
+static void opened(struct controller *controller);
+static void publish(struct controller *controller);
 
 static void submit(struct loader *loader, struct writes *writes, metastore_done_fn done)
 {
@@ -244,7 +251,17 @@ static void read_states(struct metastore_request *request)
   submit(loader, &writes, mended);
 }
 
-// ---- replicas and the first image ----
+// ---- deletions that were cut short ----
+
+/// Ends the load when the replicas' layer failed; returns whether it did.
+static bool has_change_failed(struct loader *loader)
+{
+  int result = loader->controller->change.result;
+  if (result < 0) {
+    end(loader, result);
+  }
+  return result < 0;
+}
 
 static void mended(struct metastore_request *request)
 {
@@ -254,15 +271,8 @@ static void mended(struct metastore_request *request)
     return;
   }
   loader_make_topics(loader);
-  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, loader->kept, loader->kept_count, true, opened);
-}
-
-static void opened(struct controller *controller)
-{
-  struct loader *loader = controller->loader;
   if (loader->doomed_count == 0) {
-    struct metastore_request nothing = {.arg = controller};
-    doomed_removed(&nothing);
+    ask_static(loader);
     return;
   }
   controller_apply(controller, CONTROLLER_DELETE_REPLICAS, loader->doomed, loader->doomed_there, true, doomed_deleted);
@@ -271,6 +281,9 @@ static void opened(struct controller *controller)
 static void doomed_deleted(struct controller *controller)
 {
   struct loader *loader = controller->loader;
+  if (has_change_failed(loader)) {
+    return;
+  }
   struct writes writes = {.arena = &loader->arena};
   loader_remove_doomed(loader, &writes);
   submit(loader, &writes, doomed_removed);
@@ -283,17 +296,76 @@ static void doomed_removed(struct metastore_request *request)
   if (has_failed(loader, request)) {
     return;
   }
-  struct metadata_draft *draft = metadata_draft_new(NULL);
-  metadata_draft_set_cluster(draft, controller->cluster_id);
-  metadata_draft_set_controller(draft, controller->settings.broker_id, controller->epoch);
-  for (int32_t i = 0; i < loader->broker_count; i++) {
-    metadata_draft_put_broker(draft, loader->brokers[i]);
+  ask_static(loader);
+}
+
+// ---- topic blocks ----
+
+static void ask_static(struct loader *loader)
+{
+  loader_make_image(loader);
+  if (loader->controller->settings.static_topic_count == 0) {
+    open_replicas(loader);
+    return;
   }
-  loader->broker_count = 0;
-  for (int32_t i = 0; i < loader->kept_count; i++) {
-    metadata_topic_ref(loader->kept[i]);
-    metadata_draft_put_topic(draft, (struct metadata_topic *)loader->kept[i]);
+  struct writes reads = {.arena = &loader->arena};
+  loader_ask_static(loader, &reads);
+  submit(loader, &reads, read_static);
+}
+
+static void read_static(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  struct loader *loader = controller->loader;
+  if (has_failed(loader, request)) {
+    return;
   }
-  controller_publish(controller, metadata_draft_finish(draft));
+  struct writes writes = {.arena = &loader->arena};
+  int result = loader_take_static(loader, request->ops, &writes);
+  if (result < 0) {
+    end(loader, result);
+  } else if (writes.count > 0) {
+    submit(loader, &writes, static_written);
+  } else {
+    static_written(request);
+  }
+}
+
+static void static_written(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  struct loader *loader = controller->loader;
+  if (has_failed(loader, request)) {
+    return;
+  }
+  loader_apply_static(loader);
+  open_replicas(loader);
+}
+
+// ---- replicas and the first image ----
+
+static void open_replicas(struct loader *loader)
+{
+  controller_apply(loader->controller, CONTROLLER_OPEN_REPLICAS, loader->kept, loader->kept_count, true, opened);
+}
+
+static void opened(struct controller *controller)
+{
+  struct loader *loader = controller->loader;
+  if (has_change_failed(loader)) {
+    return;
+  }
+  if (loader->opened_count == 0) {
+    publish(controller);
+    return;
+  }
+  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, loader->opened, loader->opened_count, false, publish);
+}
+
+static void publish(struct controller *controller)
+{
+  struct loader *loader = controller->loader;
+  controller_publish(controller, loader->image);
+  loader->image = NULL;
   end(loader, 0);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The load under way: load.c has its steps, load_topics.c what is read and mended. Control thread.
+// The load under way: load.c has its steps, load_topics.c what is read and mended, load_static.c what the topic blocks
+// of the configuration come to. Control thread.
 #pragma once
 
 #include "controller/controller_private.h"
+#include "controller/static_topics.h"
 #include "controller/topic_nodes.h"
 
 /// A partition as it was found.
@@ -48,6 +50,11 @@ struct loader {
   const struct metadata_topic **doomed; ///< topics whose deletion is to be finished
   int32_t doomed_there;                 ///< how many of those
   int32_t doomed_count;                 ///< topics with a request node, there or not
+  struct metadata_image *image;         ///< what will be published; one reference, owned
+  struct static_topic_plan *plans;      ///< one for each topic block, in the arena
+  int32_t plan_count;                   ///< how many are decided
+  const struct metadata_topic **opened; ///< topics with the replicas that the blocks add
+  int32_t opened_count;                 ///< how many
 };
 
 /// Frees a load with all that it holds.
@@ -72,3 +79,14 @@ void loader_make_topics(struct loader *loader);
 
 /// Adds the removal of all nodes of the topics to delete.
 void loader_remove_doomed(struct loader *loader, struct writes *writes);
+
+/// Makes the image of what was found.
+void loader_make_image(struct loader *loader);
+
+/// Asks for what the topic blocks need; takes the answers, decides, and adds what has to be written: nothing when no
+/// block has changed. @return 0, ERR_CORRUPT, ERR_TOPIC_BLOCK
+void loader_ask_static(struct loader *loader, struct writes *reads);
+int loader_take_static(struct loader *loader, const struct metastore_op *ops, struct writes *writes);
+
+/// All is written: takes it into the image, lists what is to be opened, and says what was done.
+void loader_apply_static(struct loader *loader);

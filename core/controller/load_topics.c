@@ -23,6 +23,12 @@ void loader_free(struct loader *loader)
   for (int32_t i = 0; i < loader->broker_count; i++) {
     metadata_broker_unref(loader->brokers[i]);
   }
+  for (int32_t i = 0; i < loader->plan_count; i++) {
+    static_topics_destroy(&loader->plans[i]);
+  }
+  if (loader->image) {
+    metadata_image_unref(loader->image);
+  }
   for (size_t i = 0; i < loader->arena_count; i++) {
     arena_destroy(&loader->arenas[i]);
   }

@@ -39,6 +39,11 @@ const char *topic_nodes_path_delete(struct arena *arena, const char *topic)
   return arena_printf(arena, "/admin/delete_topics/%s", topic);
 }
 
+const char *topic_nodes_path_static(struct arena *arena, const char *topic)
+{
+  return arena_printf(arena, "/luka/topics/%s", topic);
+}
+
 /// The text of a value, which is freed.
 static const char *finish(struct arena *arena, json_t *json)
 {
@@ -100,6 +105,14 @@ const char *topic_nodes_config(struct arena *arena, const struct config_entry *o
   json_t *json = json_object();
   json_object_set_new(json, "version", json_integer(1));
   json_object_set_new(json, "config", config);
+  return finish(arena, json);
+}
+
+const char *topic_nodes_static(struct arena *arena, const char *block_text)
+{
+  json_t *json = json_object();
+  json_object_set_new(json, "version", json_integer(1));
+  json_object_set_new(json, "text", json_string(block_text));
   return finish(arena, json);
 }
 
@@ -277,6 +290,21 @@ int topic_nodes_read_config(struct arena *arena, const char *text, struct config
   json_t *json = NULL;
   TRY(load(text, &json));
   int result = parse_config(arena, json, overrides, count);
+  json_decref(json);
+  return result;
+}
+
+int topic_nodes_read_static(struct arena *arena, const char *text, const char **block_text)
+{
+  json_t *json = NULL;
+  TRY(load(text, &json));
+  const json_t *field = json_object_get(json, "text");
+  int result = 0;
+  if (!json_is_string(field)) {
+    result = error_set(ERR_CORRUPT, "'text' is missing");
+  } else {
+    *block_text = arena_strndup(arena, json_string_value(field), json_string_length(field));
+  }
   json_decref(json);
   return result;
 }

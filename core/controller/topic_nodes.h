@@ -32,6 +32,7 @@ const char *topic_nodes_path_config(struct arena *arena, const char *topic);
 const char *topic_nodes_path_partition(struct arena *arena, const char *topic, int32_t partition);
 const char *topic_nodes_path_state(struct arena *arena, const char *topic, int32_t partition);
 const char *topic_nodes_path_delete(struct arena *arena, const char *topic);
+const char *topic_nodes_path_static(struct arena *arena, const char *topic);
 
 /// /brokers/topics/T, version 3.
 const char *topic_nodes_topic(struct arena *arena, const struct uuid *id,
@@ -43,6 +44,9 @@ const char *topic_nodes_state(struct arena *arena, int32_t leader, int32_t leade
 
 /// /config/topics/T, version 1.
 const char *topic_nodes_config(struct arena *arena, const struct config_entry *overrides, int32_t count);
+
+/// /luka/topics/T, version 1, a node of our own: the text of the topic block that was last applied.
+const char *topic_nodes_static(struct arena *arena, const char *block_text);
 
 /// /brokers/ids/N, version 5.
 const char *topic_nodes_broker(struct arena *arena, const char *rack, const struct metadata_endpoint *endpoints,
@@ -59,6 +63,7 @@ const char *topic_nodes_cluster(struct arena *arena, const char *cluster_id);
 int topic_nodes_read_topic(struct arena *arena, const char *text, struct topic_node *node);
 int topic_nodes_read_state(struct arena *arena, const char *text, struct state_node *node);
 int topic_nodes_read_config(struct arena *arena, const char *text, struct config_entry **overrides, int32_t *count);
+int topic_nodes_read_static(struct arena *arena, const char *text, const char **block_text);
 int topic_nodes_read_cluster(struct arena *arena, const char *text, const char **cluster_id);
 
 /// Reads a broker's registration; one reference, owned.

@@ -50,26 +50,48 @@ void writes_read(struct writes *writes, enum metastore_op_kind kind, const char 
   writes_add(writes, (struct metastore_op){.kind = kind, .path = path});
 }
 
-void writes_create_topic(struct writes *writes, const struct metadata_topic *topic, int32_t controller_epoch)
+/// The text of a topic's node.
+static const char *topic_text(struct arena *arena, const struct metadata_topic *topic)
 {
-  struct arena *arena = writes->arena;
   struct metadata_partition_spec *specs = arena_zalloc(arena, (size_t)topic->partition_count * sizeof *specs);
   for (int32_t i = 0; i < topic->partition_count; i++) {
     specs[i].replicas = topic->partitions[i].replicas;
     specs[i].replica_count = topic->partitions[i].replica_count;
   }
-  const char *topic_path = topic_nodes_path_topic(arena, topic->name);
-  writes_create(writes, topic_nodes_path_config(arena, topic->name),
-                topic_nodes_config(arena, topic->overrides, topic->override_count));
-  writes_create(writes, topic_path, topic_nodes_topic(arena, &topic->id, specs, topic->partition_count));
-  writes_create(writes, arena_printf(arena, "%s/partitions", topic_path), NULL);
-  for (int32_t i = 0; i < topic->partition_count; i++) {
+  return topic_nodes_topic(arena, &topic->id, specs, topic->partition_count);
+}
+
+/// The nodes of a topic's partitions from `first` on.
+static void create_partitions(struct writes *writes, const struct metadata_topic *topic, int32_t first,
+                              int32_t controller_epoch)
+{
+  struct arena *arena = writes->arena;
+  for (int32_t i = first; i < topic->partition_count; i++) {
     const struct metadata_partition *part = &topic->partitions[i];
     writes_create(writes, topic_nodes_path_partition(arena, topic->name, i), NULL);
     writes_create(
         writes, topic_nodes_path_state(arena, topic->name, i),
         topic_nodes_state(arena, part->leader, part->leader_epoch, part->isr, part->isr_count, controller_epoch));
   }
+}
+
+void writes_create_topic(struct writes *writes, const struct metadata_topic *topic, int32_t controller_epoch)
+{
+  struct arena *arena = writes->arena;
+  const char *topic_path = topic_nodes_path_topic(arena, topic->name);
+  writes_create(writes, topic_nodes_path_config(arena, topic->name),
+                topic_nodes_config(arena, topic->overrides, topic->override_count));
+  writes_create(writes, topic_path, topic_text(arena, topic));
+  writes_create(writes, arena_printf(arena, "%s/partitions", topic_path), NULL);
+  create_partitions(writes, topic, 0, controller_epoch);
+}
+
+void writes_add_partitions(struct writes *writes, const struct metadata_topic *topic, int32_t first,
+                           int32_t controller_epoch)
+{
+  writes_set(writes, topic_nodes_path_topic(writes->arena, topic->name), topic_text(writes->arena, topic));
+  writes->ops[writes->count - 1].version = topic->version - 1;
+  create_partitions(writes, topic, first, controller_epoch);
 }
 
 void writes_delete_topic(struct writes *writes, const struct metadata_topic *topic)

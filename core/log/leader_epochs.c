@@ -77,13 +77,16 @@ static const char *leader_epochs_parse_line(const char *at, struct leader_epoch 
 /// Parses the file; NULL when it makes no sense.
 static struct leader_epoch_list *leader_epochs_parse(const char *text, size_t size)
 {
-  int used = 0;
-  int32_t count = 0;
-  if (sscanf(text, "0\n%" SCNd32 "\n%n", &count, &used) != 1 || used == 0 || count < 0 || (size_t)count > size / 4) {
+  char *at_count = NULL;
+  if (strncmp(text, "0\n", 2) != 0) {
     return NULL;
   }
-  struct leader_epoch_list *list = leader_epochs_new_list(count);
-  const char *at = text + used;
+  long long count = strtoll(text + 2, &at_count, 10);
+  if (at_count == text + 2 || *at_count != '\n' || count < 0 || (unsigned long long)count > size / 4) {
+    return NULL;
+  }
+  struct leader_epoch_list *list = leader_epochs_new_list((int32_t)count);
+  const char *at = at_count + 1;
   for (; list->count < count; list->count++) {
     struct leader_epoch *entry = &list->entries[list->count];
     at = leader_epochs_parse_line(at, entry);

@@ -28,7 +28,7 @@ void log_config_default(struct log_config *config)
       .segment_ms = INT64_C(7) * 24 * 3600 * 1000,
       .retention_bytes = -1,
       .retention_ms = INT64_C(7) * 24 * 3600 * 1000,
-      .file_delete_delay_ms = 60 * 1000,
+      .file_delete_delay_ms = INT64_C(60) * 1000,
       .is_deleting = true,
   };
 }
@@ -83,6 +83,19 @@ void log_free(struct log *log)
 static void log_free_retired(struct epoch_retired *retired)
 {
   log_free(CONTAINER_OF(retired, struct log, retired));
+}
+
+int log_fail(const struct log *log, int result)
+{
+  if (result >= 0 || result == ERR_AGAIN || result == ERR_OFFSET_OUT_OF_RANGE || result == ERR_NOT_FOUND) {
+    return result;
+  }
+  struct error_detail detail = *error_last();
+  if (detail.code != result || strstr(detail.message, log_dir(log)) != NULL) {
+    return result;
+  }
+  return error_record(result, 0, detail.file, detail.line, "%s: %.*s", log_dir(log), ERROR_MESSAGE_SIZE / 2,
+                      detail.message);
 }
 
 void log_publish_list(struct log *log, struct segment_list *list)
@@ -273,7 +286,7 @@ int log_flush(struct log *log, int64_t offset)
   pthread_mutex_lock(&log->flush_lock);
   int result = log_flush_locked(log, offset);
   pthread_mutex_unlock(&log->flush_lock);
-  return result;
+  return log_fail(log, result);
 }
 
 static int log_flush_locked(struct log *log, int64_t offset)

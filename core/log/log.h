@@ -232,7 +232,7 @@ int64_t log_start_offset(const struct log *log);
 int64_t log_end_offset(const struct log *log);
 
 /// The end as one consistent triple.
-void log_end_position(const struct log *log, struct log_position *end);
+void log_end_position(const struct log *log, struct log_position *position);
 
 /// Everything below is on disk; at most the log's end.
 int64_t log_recovery_point(const struct log *log);

@@ -224,10 +224,10 @@ static int append_write_bytes(struct log *log, struct log_file *file, const stru
   }
   int result = file_write_vector_at(log_file_fd(file), log->parts, count, pos);
   if (result < 0) {
+    log_fail(log, result);
     struct error_detail detail = *error_last();
     file_truncate(log_file_fd(file), pos);
-    return error_record(result, 0, detail.file, detail.line, "%s: %.*s", log_dir(log), ERROR_MESSAGE_SIZE / 2,
-                        detail.message);
+    return error_record(result, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
   }
   return 0;
 }

@@ -364,7 +364,7 @@ void log_file_touch_written(struct log_file *file, int64_t pos, int64_t size)
   uint32_t now_s = log_file_now_s();
   int64_t last = (pos + size - 1) >> LOG_FILE_WARM_SHIFT;
   for (int64_t mib = pos >> LOG_FILE_WARM_SHIFT; mib <= last; mib++) {
-    bool is_all_written = mib << LOG_FILE_WARM_SHIFT >= file->unknown_end;
+    bool is_all_written = mib * ((int64_t)1 << LOG_FILE_WARM_SHIFT) >= file->unknown_end;
     if (is_all_written || log_file_is_fresh(log_file_stamp(file, mib, false), now_s)) {
       log_file_set_stamp(file, mib, now_s);
     }

@@ -179,6 +179,17 @@ const struct log_found *log_manager_found(const struct log_manager *mgr, size_t 
   return mgr->found;
 }
 
+bool log_manager_was_clean(const struct log_manager *mgr)
+{
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    const struct log_dir *dir = &mgr->dirs[i];
+    if (atomic_load(&dir->is_offline) || (dir->folder_count > 0 && !dir->was_clean)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static int claim_dir(struct log_dir *dir, int32_t node_id, const char *cluster_id, const char *metadata)
 {
   struct meta_properties *meta = &dir->meta;

@@ -7,6 +7,7 @@
 //   log_manager_new      start-up  directories made, locked, read; nothing in them is changed yet
 //   log_manager_found    start-up  what lies there, for adoption
 //   log_manager_claim    start-up  meta.properties checked and written
+//   log_manager_delete_found  start-up  what a deletion left renamed -delete
 //   log_manager_start    start-up  wanted logs opened (recovered) in parallel, the others renamed -stray
 //   log_manager_run      control   timers start
 //   log_manager_open_log, _delete_log, _fail_dir   pool, while running
@@ -135,6 +136,18 @@ const struct log_found *log_manager_found(const struct log_manager *mgr, size_t 
 ///
 /// @return 0, ERR_CONFIG (names both values and the file), ERR_IO ...
 int log_manager_claim(struct log_manager *mgr, int32_t node_id, const char *cluster_id, const char *metadata);
+
+/// Whether the last process closed every directory cleanly: nobody can have seen records that are gone now. A directory
+/// without partitions counts as clean, one that is offline does not. Start-up, after log_manager_new().
+bool log_manager_was_clean(const struct log_manager *mgr);
+
+/// Deletes the folder of a partition whose deletion a crash cut short: renames it to -delete; its files go once
+/// log_manager_run() is called. Start-up, after log_manager_claim() and before log_manager_start().
+///
+/// @param topic_id  a folder of another id is left alone
+/// @return 0 also when no directory has the partition, or ERR_* of the rename: log_manager_start() sets it aside then
+int log_manager_delete_found(struct log_manager *mgr, const char *topic, int32_t partition,
+                             const struct uuid *topic_id);
 
 void log_manager_set_hooks(struct log_manager *mgr, const struct log_manager_hooks *hooks);
 

@@ -10,6 +10,7 @@
 #include "base/slog.h"
 #include "log/log_manager_private.h"
 #include "os/clock.h"
+#include "os/dir.h"
 #include "os/thread.h"
 
 /// What becomes of a folder that was found.
@@ -50,6 +51,31 @@ static struct log_dir *dir_named(struct log_manager *mgr, const char *path)
     dir++;
   }
   return dir;
+}
+
+int log_manager_delete_found(struct log_manager *mgr, const char *topic, int32_t partition,
+                             const struct uuid *topic_id)
+{
+  struct log_wanted key = {.topic = topic, .partition = partition};
+  struct log_found *found = bsearch(&key, mgr->found, mgr->found_count, sizeof *mgr->found, find_order);
+  if (found == NULL || (!uuid_is_zero(&found->topic_id) && !uuid_equal(&found->topic_id, topic_id))) {
+    return 0;
+  }
+  struct log_dir *dir = dir_named(mgr, found->dir);
+  char *from = log_dir_partition_path(dir, topic, partition);
+  char *to = log_dir_suffix_path(dir, topic, partition, "delete");
+  int result = dir_rename(from, to);
+  mem_free(from);
+  if (result < 0) {
+    mem_free(to);
+    return result;
+  }
+  dir->leftovers = mem_realloc(dir->leftovers, (dir->leftover_count + 1) * sizeof *dir->leftovers);
+  dir->leftovers[dir->leftover_count++] = to;
+  size_t at = (size_t)(found - mgr->found);
+  memmove(found, found + 1, (mgr->found_count - at - 1) * sizeof *found);
+  mgr->found_count--;
+  return 0;
 }
 
 static void add_opening(struct opening_list *list, struct log_entry *entry, struct log_wanted *wanted, bool is_found)

@@ -30,10 +30,10 @@ int log_open(const struct log_open_args *args, struct log **log)
     result = open_segments(opened, args);
   }
   if (result < 0) {
+    log_fail(opened, result);
     struct error_detail detail = *error_last();
     log_free(opened);
-    return error_record(result, 0, detail.file, detail.line, "%s: %.*s", args->dir, ERROR_MESSAGE_SIZE / 2,
-                        detail.message);
+    return error_record(result, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
   }
   *log = opened;
   return 0;
@@ -78,7 +78,9 @@ static void adopt_segments(struct log *log, struct segment_list *list, int64_t e
   for (int i = 0; i < list->count; i++) {
     sizes += atomic_load(&list->segments[i]->size);
   }
+  CHECK(list->count > 0);
   struct segment *active = list->segments[list->count - 1];
+  CHECK(active != NULL);
   atomic_store(&log->size_bytes, sizes);
   log_publish_list(log, list);
   log_publish_end(log, end_offset, active->base_offset, atomic_load(&active->size));

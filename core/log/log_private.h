@@ -89,6 +89,12 @@ struct log *log_new(const struct log_open_args *args);
 /// Frees a log that no reader can reach.
 void log_free(struct log *log);
 
+/// Puts the log's folder before the message of the latest error, for failures whose message does not name a file;
+/// leaves ordinary outcomes (ERR_AGAIN, ERR_OFFSET_OUT_OF_RANGE, ERR_NOT_FOUND) alone.
+///
+/// @return `result`
+int log_fail(const struct log *log, int result);
+
 /// Publishes a new segment list in place of the old one, if there is one. Appender.
 void log_publish_list(struct log *log, struct segment_list *list);
 

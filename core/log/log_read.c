@@ -56,7 +56,7 @@ static int read_retrying(struct log *log, const struct log_read_args *args, bool
     // A segment whose file is gone was deleted after the list was taken: the new list, and log start, tell more.
     bool is_deleted = result == ERR_NOT_FOUND && attempt.list != log_list(log);
     if (atomic_load(&log->cuts) == cuts && !is_deleted) {
-      return result;
+      return log_fail(log, result);
     }
     log_slice_release(slice);
   }

@@ -414,7 +414,7 @@ static int begin_check(struct segment_recovery *work)
   struct segment *seg = work->seg;
   struct leader_epochs *epochs = &work->recovery->log->epochs;
   int32_t size_limit = log_get_config(work->recovery->log)->segment_index_bytes;
-  struct batch_header header;
+  struct batch_header header = {0};
   uint32_t number = 0;
   int64_t pos = 0;
   uint32_t time_count = 0;

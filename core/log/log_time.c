@@ -50,7 +50,9 @@ static int search_retrying(struct log *log, time_search_fn search_fn, int64_t ti
     if (atomic_load(&log->cuts) != cuts) {
       continue;
     }
-    TRY(result);
+    if (result < 0) {
+      return log_fail(log, result);
+    }
     *found = one.offset < limit_offset ? one : time_none;
     return 0;
   }

@@ -113,7 +113,7 @@ int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms)
     result = cut_file(log, &cut, now_ms);
   }
   log->is_broken = result < 0;
-  return result;
+  return log_fail(log, result);
 }
 
 int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offset, int64_t now_ms)
@@ -164,7 +164,7 @@ static int cut_find(struct log *log, int64_t offset, struct cut *cut)
   TRY(log_open_segment(log, seg, &file));
   int64_t pos = 0;
   struct header_scan scan;
-  struct batch_header header;
+  struct batch_header header = {0};
   int found = segment_lookup(seg, file, offset, true, &pos);
   if (found == 0) {
     header_scan_begin(&scan, log_file_fd(file), pos, atomic_load(&seg->size), true);

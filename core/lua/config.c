@@ -13,8 +13,6 @@
 
 enum {
   CONFIG_DEFAULT_ID = 1,
-  CONFIG_DEFAULT_LUA_MEMORY = 64 * 1024 * 1024,
-  CONFIG_DEFAULT_LUA_BUDGET_MS = 50,
   CONFIG_DEFAULT_RESERVE = 256 * 1024 * 1024,
 };
 
@@ -167,8 +165,6 @@ static void config_take(lua_State *vm, struct lua_config *config)
   lua_getfield(vm, -1, "metadata");
   config->metadata = config_text(vm, config);
   config->workers = (int)config_integer(vm, "workers", 0);
-  config->lua_memory_bytes = config_integer(vm, "lua_memory", CONFIG_DEFAULT_LUA_MEMORY);
-  config->lua_budget_ms = (int)config_integer(vm, "lua_budget_ms", CONFIG_DEFAULT_LUA_BUDGET_MS);
   config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes", CONFIG_DEFAULT_RESERVE);
   config->log_level = -1;
   lua_getfield(vm, -1, "log_level");

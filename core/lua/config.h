@@ -47,8 +47,6 @@ struct lua_config {
   int data_count;                        ///< how many
   const char *metadata;                  ///< file of the metastore; NULL: not set
   int workers;                           ///< 0: one per core
-  int64_t lua_memory_bytes;              ///< cap of each Lua state
-  int lua_budget_ms;                     ///< time of one call of a policy
   int log_level;                         ///< enum slog_level; -1: not set
   int64_t log_dir_reserve_bytes;         ///< free space at which a log directory takes no more writes
   struct broker_config broker;           ///< Kafka's broker configs, resolved

@@ -200,11 +200,14 @@ static int host_resolve_topic(lua_State *vm)
   return host_verdict(vm, result, message);
 }
 
-/// Pushes a table of each definition's name and type, or of its name and the broker config that gives its default.
+/// Pushes a table of each definition's name and type (not of those that cannot be set yet), or of its name and the broker config that gives its default.
 static void host_push_names(lua_State *vm, const struct config_def *defs, int count, bool with_defaults)
 {
   lua_createtable(vm, 0, count);
   for (int i = 0; i < count; i++) {
+    if (defs == broker_config_defs() && !broker_config_is_supported((enum broker_config_index)i)) {
+      continue;
+    }
     const char *value = with_defaults ? defs[i].broker_name : config_type_name(defs[i].type);
     // A broker config that is not served here is no default either.
     if (value != NULL && (!with_defaults || config_find(broker_config_defs(), BROKER_CONFIG_COUNT, value) >= 0)) {

@@ -44,4 +44,7 @@ int broker_config_set(struct broker_config *config, const char *name, const char
 /// @return 0; ERR_CONFIG with a sentence in error_last()
 int broker_config_resolve(struct broker_config *config);
 
+/// False for a config that is defined but cannot be set yet, as nothing would heed it.
+bool broker_config_is_supported(enum broker_config_index index);
+
 bool broker_config_is_set(const struct broker_config *config, enum broker_config_index index);

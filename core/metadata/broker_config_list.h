@@ -79,8 +79,8 @@ BROKER_CONFIG_X(INT, log_segment_bytes, "log.segment.bytes", "1073741824", 10485
   "Default of segment.bytes.")
 BROKER_CONFIG_X(LONG, log_segment_delete_delay_ms, "log.segment.delete.delay.ms", "60000", 0, NO_MAX, VALID_ANY,
   "Default of file.delete.delay.ms.")
-BROKER_CONFIG_X(INT, max_connections, "max.connections", "2147483647", 0, NO_MAX, VALID_ANY,
-  "Most connections at a time.")
+BROKER_CONFIG_X(INT, max_connections, "max.connections", "2147483647", 1, NO_MAX, VALID_ANY,
+  "Most connections at a time; fewer where the limit on open files does not allow them.")
 BROKER_CONFIG_X(INT, max_decompressed_message_bytes, "max.decompressed.message.bytes", "2147483639", 1, 2147483639, VALID_ANY,
   "Default of the topic config of that name.")
 BROKER_CONFIG_X(INT, max_incremental_fetch_session_cache_slots, "max.incremental.fetch.session.cache.slots", "1000", 0, NO_MAX, VALID_ANY,
@@ -95,14 +95,14 @@ BROKER_CONFIG_X(INT, num_recovery_threads_per_data_dir, "num.recovery.threads.pe
   "Logs of one directory that are recovered at a time.")
 BROKER_CONFIG_X(LONG, replica_high_watermark_checkpoint_interval_ms, "replica.high.watermark.checkpoint.interval.ms", "5000", NO_MIN, NO_MAX, VALID_ANY,
   "How often the high watermarks are written.")
-BROKER_CONFIG_X(INT, socket_listen_backlog_size, "socket.listen.backlog.size", "50", 1, NO_MAX, VALID_ANY,
-  "Connections that may wait to be accepted.")
-BROKER_CONFIG_X(INT, socket_receive_buffer_bytes, "socket.receive.buffer.bytes", "102400", NO_MIN, NO_MAX, VALID_ANY,
-  "Receive buffer of a connection's socket; -1: the system's default.")
+BROKER_CONFIG_X(INT, socket_listen_backlog_size, "socket.listen.backlog.size", "1024", 1, NO_MAX, VALID_ANY,
+  "Connections that may wait to be accepted; the system may allow fewer.")
+BROKER_CONFIG_X(INT, socket_receive_buffer_bytes, "socket.receive.buffer.bytes", "-1", NO_MIN, NO_MAX, VALID_ANY,
+  "Receive buffer of a connection's socket; -1: as large as the system finds right for the connection.")
 BROKER_CONFIG_X(INT, socket_request_max_bytes, "socket.request.max.bytes", "104857600", 1, NO_MAX, VALID_ANY,
   "Largest request; a longer one closes its connection.")
-BROKER_CONFIG_X(INT, socket_send_buffer_bytes, "socket.send.buffer.bytes", "102400", NO_MIN, NO_MAX, VALID_ANY,
-  "Send buffer of a connection's socket; -1: the system's default.")
+BROKER_CONFIG_X(INT, socket_send_buffer_bytes, "socket.send.buffer.bytes", "-1", NO_MIN, NO_MAX, VALID_ANY,
+  "Send buffer of a connection's socket; -1: as large as the system finds right for the connection.")
 BROKER_CONFIG_X(BOOL, unclean_leader_election_enable, "unclean.leader.election.enable", "false", NO_MIN, NO_MAX, VALID_ANY,
   "Default of the topic config of that name.")
 // clang-format on

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -196,8 +195,10 @@ int file_reserve(int fd, int64_t pos, int64_t size)
 
 int file_lock(int fd)
 {
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    return error_set(errno == EWOULDBLOCK ? ERR_BUSY : error_from_errno(errno), "locked by another process");
+  // Of the kind that Java's FileChannel.lock() meets, so that Kafka and Luka keep each other out of a directory.
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+    return error_set(errno == EAGAIN || errno == EACCES ? ERR_BUSY : error_from_errno(errno), "locked by another process");
   }
   return 0;
 }

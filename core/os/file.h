@@ -54,7 +54,7 @@ int file_size(int fd, int64_t *size);
 /// Reserves blocks without changing the visible size; ERR_NO_SPACE; unsupported file systems are no error.
 int file_reserve(int fd, int64_t pos, int64_t size);
 
-/// Takes an exclusive flock without waiting; ERR_BUSY when another process has it. Released by file_close().
+/// Takes an exclusive lock of the open file (fcntl F_OFD_SETLK) without waiting; ERR_BUSY when another process has it. Released by file_close().
 int file_lock(int fd);
 
 /// Reads a whole small file (NUL-terminated, owned: mem_free); ERR_LIMIT when larger than `limit` bytes.

@@ -18,7 +18,9 @@ int batch_iterator_open(struct batch_iterator *iterator, const uint8_t *bytes, s
   if (codec != CODEC_NONE && iterator->header.record_count > 0) {
     record_buffer_reset(&iterator->unpacked, limit);
     TRY(codec_decompress(codec, records, records_size, &iterator->unpacked));
-    records = iterator->unpacked.bytes;
+    if (iterator->unpacked.size > 0) { // otherwise there may be no memory to point to
+      records = iterator->unpacked.bytes;
+    }
     records_size = iterator->unpacked.size;
   }
   iterator->at = records;

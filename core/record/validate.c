@@ -137,7 +137,7 @@ static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, 
   }
   int codec = batch_attributes(bytes) & BATCH_CODEC_MASK;  // within the smallest batch
   if (codec >= CODEC_COUNT) {
-    out->was_examined = true;
+    out->was_examined = !rules->refuses_zstd; // where zstd is looked for, the codec is read before the partition
     return error_set(ERR_DECOMPRESS, "%s-%" PRId32 ": there is no compression codec %d", rules->topic, rules->partition,
                      codec);
   }
@@ -150,7 +150,7 @@ static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, 
   return 0;
 }
 
-/// Size, CRC and producer of the one batch.
+/// Size and CRC of the one batch.
 static int check_whole(const uint8_t *bytes, size_t size, const struct batch_rules *rules, struct batch_header *header)
 {
   if ((int64_t)size > rules->max_message_bytes) {
@@ -163,14 +163,10 @@ static int check_whole(const uint8_t *bytes, size_t size, const struct batch_rul
     return error_set(ERR_CORRUPT_BATCH, "%s-%" PRId32 ": batch has CRC %08" PRIx32 ", and says %08" PRIx32,
                      rules->topic, rules->partition, crc, header->crc);
   }
-  if (header->producer_id > BATCH_NO_PRODUCER_ID && header->base_sequence < 0 && !rules->allows_control) {
-    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": sequence number %" PRId32 " of producer %" PRId64,
-                     rules->topic, rules->partition, header->base_sequence, header->producer_id);
-  }
   return 0;
 }
 
-/// What the header says of its records has to agree with itself.
+/// What the header says of its records has to agree with itself, and with its producer.
 static int check_counts(const struct batch_header *header, const struct batch_rules *rules)
 {
   if (header->base_offset != 0) {
@@ -184,6 +180,10 @@ static int check_counts(const struct batch_header *header, const struct batch_ru
   }
   if ((header->attributes & BATCH_CONTROL) != 0 && !rules->allows_control) {
     return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": control batch from a client", rules->topic, rules->partition);
+  }
+  if (header->producer_id > BATCH_NO_PRODUCER_ID && header->base_sequence < 0 && !rules->allows_control) {
+    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": sequence number %" PRId32 " of producer %" PRId64,
+                     rules->topic, rules->partition, header->base_sequence, header->producer_id);
   }
   return 0;
 }

@@ -313,7 +313,7 @@ static void replica_log_work_run(struct append_job *job)
   partition_read_state(part, &state);
   bool is_here = state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER;
   work->work(work->arg, is_here ? part->log : NULL, state.high_watermark);
-  if (is_here) {
+  if (is_here && log_start_offset(part->log) != state.log_start_offset) {
     high_watermark_reset(part);
   }
 }

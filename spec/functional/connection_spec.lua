@@ -172,6 +172,25 @@ describe("Connections", function()
     assert.equal(0, broker:stop())
   end)
 
+  it("beyond max.connections are not served until others have gone", function()
+    local broker = brokers.start { set = { "workers=2", "max_connections=2" } }
+    local first, second = broker:connect(), broker:connect()
+    for _, client in ipairs { first, second } do assert.equal(1, #client:ask("Metadata", 9, { topics = {} }).brokers) end
+    local third = broker:connect()
+    assert.is_nil((third:ask("Metadata", 9, { topics = {} })))
+    third:close()
+    second:close()
+    requests.wait_until("a new connection is served", function()
+      local fourth = broker:connect()
+      local answer = fourth:ask("Metadata", 9, { topics = {} })
+      fourth:close()
+      return answer
+    end)
+    assert.equal(1, #first:ask("Metadata", 9, { topics = {} }).brokers)
+    first:close()
+    assert.equal(0, broker:stop())
+  end)
+
   it("that say nothing for connections.max.idle.ms are closed, but not those that wait for an answer", function()
     local broker = brokers.start { set = { "workers=1", "connections_max_idle_ms=300" } }
     local waiting, idle = broker:connect(), broker:connect()

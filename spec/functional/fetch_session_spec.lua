@@ -182,19 +182,19 @@ describe("A fetch session", function()
     assert.equal(0, ask(client, 13, by_id, 1).error_code)
   end)
 
-  it("tells 500 partitions once, and then only those with news", function()
-    local wide = topic(500)
+  it("tells 200 partitions once, and then only those with news", function()
+    local wide = topic(200)
     local moved = {}
-    for partition = 0, 499 do moved[partition + 1] = { partition = partition } end
+    for partition = 0, 199 do moved[partition + 1] = { partition = partition } end
     local answer = ask(client, 18, 0, 0, { { wide, moved } })
-    assert.equal(500, #answer.responses[1].partitions)
+    assert.equal(200, #answer.responses[1].partitions)
     local session = answer.session_id
     moved = {}
     for epoch = 1, 20 do
       assert.same({}, told(ask(client, 18, session, 2 * epoch - 1, #moved > 0 and { { wide, moved } } or {}), 18, wide))
       local news = { [wide.name] = {} }
       moved = {}
-      for partition = epoch, 499, 100 do
+      for partition = epoch, 199, 40 do
         append(client, wide, batch(), { partition = partition })
         news[wide.name][partition] = { 0, 1, { 0 } }
         moved[#moved + 1] = { partition = partition, fetch_offset = 1 }
@@ -319,25 +319,26 @@ describe("Fetch sessions", function()
   end)
 
   it("tell that retention has moved the start of a log that has nothing else to tell", function()
-    local broker = brokers.start { set = { "workers=1", "log_retention_check_interval_ms=20", "log_segment_delete_delay_ms=0" } }
+    local broker = brokers.start { set = { "workers=1", "log_retention_check_interval_ms=200", "log_segment_delete_delay_ms=0" } }
     local client = broker:connect()
     local a = requests.create(client, "a", { configs = { ["segment.bytes"] = "1048576", ["retention.bytes"] = "1500000" } })
     for i = 0, 5 do append(client, a, batch { records = { records.noise(700000, i + 1) } }) end
     requests.wait_until("retention has deleted segments", function() return requests.start_offset(client, a) == 3 end)
     local answer = ask(client, 18, 0, 0, { { a, { { fetch_offset = 6 } } } })
     assert.equal(3, answer.responses[1].partitions[1].log_start_offset)
-    assert.same({}, ask(client, 18, answer.session_id, 1).responses)
+    local session, epoch = answer.session_id, 1
+    assert.same({}, ask(client, 18, session, epoch).responses)
     append(client, a, batch { records = { records.noise(700000, 7) } })
-    assert.equal(7, ask(client, 18, answer.session_id, 2).responses[1].partitions[1].high_watermark)
-    ask(client, 18, answer.session_id, 3, { { a, { { fetch_offset = 7 } } } })
-    local moved
+    -- The client has read all of it before retention comes, most of the time.
+    local part
     requests.wait_until("the session tells the new start", function()
-      answer.epoch = (answer.epoch or 3) + 1
-      moved = ask(client, 18, answer.session_id, answer.epoch).responses[1]
-      return moved
+      epoch = epoch + 1
+      local told_now = ask(client, 18, session, epoch, epoch == 2 and { { a, { { fetch_offset = 7 } } } } or {}).responses[1]
+      part = told_now and told_now.partitions[1]
+      return part and part.log_start_offset == 4
     end)
-    local part = moved.partitions[1]
-    assert.same({ 0, 7, 4, "" }, { part.error_code, part.high_watermark, part.log_start_offset, part.records })
+    assert.same({ 0, 7, "" }, { part.error_code, part.high_watermark, part.records })
+    assert.same({}, ask(client, 18, session, epoch + 1).responses)
     client:close()
     assert.equal(0, broker:stop())
   end)

@@ -19,13 +19,14 @@ end
 local function report(element, message, trace)
   counts.failed = counts.failed + 1
   print(("FAILED %s: %s"):format(file, full_name(element)))
-  print("  " .. tostring(type(message) == "table" and (message.message or require "pl.pretty".write(message)) or message):gsub("\n", "\n  "))
+  local text = type(message) == "table" and (message.message or require "pl.pretty".write(message)) or message
+  print("  " .. tostring(text):gsub("\n", "\n  "))
   if trace and trace.short_src then print(("  at %s:%s"):format(trace.short_src, trace.currentline or "?")) end
   if trace and trace.traceback and os.getenv "TRACE" then print(trace.traceback) end
   io.stdout:flush()
 end
 
-busted.subscribe({ "test", "end" }, function(element, _, status)
+busted.subscribe({ "test", "end" }, function(_, _, status)
   if status == "success" then counts.passed = counts.passed + 1 end
   if status == "pending" then counts.pending = counts.pending + 1 end
   return nil, true

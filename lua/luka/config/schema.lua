@@ -24,10 +24,6 @@ M.BROKER = {
     text = "Log directories, one per disk; by default luka-data. Relative to where the broker is started." },
   metadata = { type = "path", text = "File of the metastore; by default luka.mdb in the first of data." },
   workers = { type = "integer", min = 1, max = 256, text = "Network threads; by default one per core." },
-  lua_memory = { type = "integer", min = 1048576, max = 1099511627776, unit = "bytes",
-    text = "Memory of each Lua state; by default 64 MiB." },
-  lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms",
-    text = "Time that one call of a policy or hook may take; by default 50." },
   log_level = { type = "choice", choices = { "error", "warn", "info", "debug" },
     text = "What the broker logs; by default info." },
   log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes",
@@ -35,7 +31,9 @@ M.BROKER = {
 }
 
 --- Keys that will exist, and say so until they do.
-M.BROKER_LATER = { console = true, zookeeper = true, inter_broker_listener = true }
+M.BROKER_LATER = {
+  console = true, zookeeper = true, inter_broker_listener = true, lua_memory = true, lua_budget_ms = true,
+}
 M.TOPIC_LATER = { partitioner = true, retention = true, transform = true, jit = true, archive = true, placement = true }
 
 --- Words that will exist; "call" is a function, "table" is indexed.

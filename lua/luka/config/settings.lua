@@ -184,6 +184,7 @@ function Settings:set_default(key, value, origin, path)
     unknown(origin, path, key, sorted_keys(schema.DEFAULTS, snake_names(host.topic_types)),
       (schema.BROKER[key] or host.broker_types[topic_name]) and "belongs in broker { ... }")
   end
+  if not host.broker_types[name] then failure.raise(origin, path, "is not supported yet") end
   local text = read_config(host.check_broker, name, value, origin, path)
   self.defaults[name] = { path = path, origin = origin, value = text }
 end

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
-local ffi = require "ffi"
 local unit = require "spec.support.unit"
 local logs = require "spec.unit.log.logs"
 
@@ -55,6 +54,7 @@ describe("log_append", function()
       local ok, err, results = log:append { logs.batch(), logs.batch() }
       C.errinj_set(C.ERRINJ_FILE_WRITE, 0, 0)
       assert.is_nil(ok)
+      assert.truthy(require "ffi".string(C.error_last().message):find(log.dir, 1, true))
       local name = errno == ENOSPC and "ERR_NO_SPACE" or "ERR_IO"
       assert.equal(name, err)
       assert.same({ name, name }, results)
@@ -292,6 +292,19 @@ describe("preallocation", function()
     local pipe = io.popen("stat -c %b '" .. log:path(0, ".log") .. "'")
     assert.is_true(tonumber(pipe:read "*l") <= 8)
     pipe:close()
+    log:close()
+  end)
+end)
+
+describe("log_dump", function()
+  it("tells what there is to know, within the room it has", function()
+    local log = logs.open()
+    log:append(logs.batch { size = 100 })
+    local text = require "ffi".new "char[400]"
+    local all = require "ffi".string(C.log_dump(log.log, text, 400))
+    assert.truthy(all:find(log.dir .. " start 0 end 1 (segment 0 pos 100)", 1, true))
+    assert.truthy(all:find("segments 1: [0 size 100", 1, true))
+    assert.equal(all:sub(1, 9), require "ffi".string(C.log_dump(log.log, text, 10)))
     log:close()
   end)
 end)

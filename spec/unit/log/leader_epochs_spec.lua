@@ -87,8 +87,8 @@ describe("leader epochs", function()
   end)
 
   it("in a file that makes no sense count as none, with a warning", function()
-    for _, text in ipairs { "x", "1\n0\n", "0\n2\n1 0\n", "0\n1\n1\n", "0\n1\n-1 0\n", "0\n1\n1 -5\n", "0\n2\n3 0\n2 5\n", "0\n2\n1 5\n2 0\n",
-      "0\n1\n99999999999 0\n", "0\n999999999\n1 0\n", "0\n-1\n" } do
+    for _, text in ipairs { "x", "1\n0\n", "0\n2\n1 0\n", "0\n1\n1\n", "0\n1\n-1 0\n", "0\n1\n1 -5\n", "0\n2\n3 0\n2 5\n",
+      "0\n2\n1 5\n2 0\n", "0\n1\n99999999999 0\n", "0\n999999999\n1 0\n", "0\n-1\n" } do
       local log = log_of { 1 }
       log:close()
       unit.write_file(log.dir .. "/leader-epoch-checkpoint", text)

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ffi = require "ffi"
+local fcntl = require "posix.fcntl"
+local unistd = require "posix.unistd"
 local unit = require "spec.support.unit"
 local logs = require "spec.unit.log.manager"
 local C = logs.C
@@ -27,17 +29,16 @@ describe("a log manager", function()
     end)
 
     it("refuses one that another broker uses, in one line with the folder", function()
-      local pipe = assert(io.popen(("mkdir -p %s/x; exec 9>%s/x/.lock; flock -x 9; echo ready; read line; exit 0"):format(dir, dir), "w"))
-      -- The shell holds the lock until its standard input ends.
-      assert.is_truthy(logs.wait(function()
-        local mgr, code = logs.new { dir .. "/x" }
-        if mgr then C.log_manager_abandon(mgr) end
-        return code == C.ERR_BUSY
-      end))
-      local message = logs.message()
-      pipe:close()
-      assert.equal(("data directory %s/x is in use by another broker, which holds %s/x/.lock"):format(dir, dir), message)
-      local mgr = assert(logs.new { dir .. "/x" })
+      -- A lock as Java's FileChannel takes it, so as Kafka's.
+      C.dir_make(dir .. "/x")
+      local fd = assert(fcntl.open(dir .. "/x/.lock", fcntl.O_RDWR + fcntl.O_CREAT, 420))
+      assert.equal(0, fcntl.fcntl(fd, fcntl.F_SETLK, { l_type = fcntl.F_WRLCK, l_whence = fcntl.SEEK_SET or 0, l_start = 0, l_len = 0 }))
+      local mgr, code = logs.new { dir .. "/x" }
+      assert.is_nil(mgr)
+      assert.equal(C.ERR_BUSY, code)
+      assert.equal(("data directory %s/x is in use by another broker, which holds %s/x/.lock"):format(dir, dir), logs.message())
+      unistd.close(fd)
+      mgr = assert(logs.new { dir .. "/x" })
       C.log_manager_abandon(mgr)
     end)
 

@@ -98,6 +98,7 @@ function log_methods:append(list, options)
       max_timestamp = header.max_timestamp, base_offset = header.base_offset }
   end
   local now = options.now or M.NOW
+  self.buffers = buffers -- alive during the call
   local code = options.is_follower and C.log_append_as_follower(self.log, array, #list, now)
     or C.log_append(self.log, array, #list, options.epoch or 0, now)
   local offsets, results = {}, {}

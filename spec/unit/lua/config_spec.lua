@@ -17,8 +17,6 @@ describe("config.lua", function()
     assert.same({ "luka-data" }, config.data)
     assert.is_nil(config.metadata)
     assert.equal(0, config.workers)
-    assert.equal(67108864, config.lua_memory_bytes)
-    assert.equal(50, config.lua_budget_ms)
     assert.equal(-1, config.log_level)
     assert.equal(268435456, config.log_dir_reserve_bytes)
     assert.equal(604800000, config.retention_ms)
@@ -40,8 +38,6 @@ describe("config.lua", function()
         data = { "one", "two" },
         metadata = "meta.mdb",
         workers = 3,
-        lua_memory = 16 * MiB,
-        lua_budget_ms = 20,
         log_level = "debug",
         log_dir_reserve_bytes = 1 * GiB,
       }
@@ -52,8 +48,6 @@ describe("config.lua", function()
     assert.same({ "one", "two" }, config.data)
     assert.equal("meta.mdb", config.metadata)
     assert.equal(3, config.workers)
-    assert.equal(16777216, config.lua_memory_bytes)
-    assert.equal(20, config.lua_budget_ms)
     assert.equal(3, config.log_level)
     assert.equal(1073741824, config.log_dir_reserve_bytes)
   end)

@@ -34,7 +34,6 @@ local function result_of(config)
     id = config.id, workers = config.workers, metadata = optional(config.metadata), log_level = config.log_level,
     listen = texts(config.listen, config.listen_count), data = texts(config.data, config.data_count),
     advertise = texts(config.advertise, config.advertise_count),
-    lua_memory_bytes = tonumber(config.lua_memory_bytes), lua_budget_ms = config.lua_budget_ms,
     log_dir_reserve_bytes = tonumber(config.log_dir_reserve_bytes),
     retention_ms = tonumber(config.broker.topic.values.retention_ms),
     retention_bytes = config.broker.topic.values.retention_bytes,
