@@ -135,7 +135,7 @@ static void fetch_watch_fired(struct watch *watch)
   struct fetch_item *item = CONTAINER_OF(watch, struct fetch_item, watch);
   struct fetch *fetch = item->set->fetch;
   fetch_move(item, &item->set->ready);
-  if (fetch != NULL && fetch->is_waiting) {
+  if (fetch != NULL && fetch->is_waiting && !fetch->is_loading) {
     fetch_run(fetch);
   }
 }
@@ -238,6 +238,7 @@ static bool fetch_watch_all(struct fetch *fetch)
       return false;
     }
     if (share == 1 && !fetch->is_full && fetch_has_no_news(item)) {
+      fetch_item_release(item);
       fetch_move(item, &fetch->set->idle);
     }
   }

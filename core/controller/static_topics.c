@@ -41,12 +41,24 @@ static int check_partitions(struct block_plan *work, int32_t count)
                                           count, TOPIC_PLAN_PARTITIONS_MAX));
 }
 
+static int check_factor(struct block_plan *work, int32_t factor)
+{
+  int32_t brokers = work->context->image->broker_count;
+  if (factor <= brokers) {
+    return 0;
+  }
+  return refuse(work->block, arena_printf(work->arena, "replication factor %d is more than the number of brokers, %d",
+                                          factor, brokers));
+}
+
 // ---- a topic that is missing ----
 
 static int plan_create(struct block_plan *work)
 {
   const struct static_topic *block = work->block;
+  int32_t default_factor = work->context->config->default_replication_factor;
   TRY(check_partitions(work, block->partitions));
+  TRY(check_factor(work, block->replication_factor == -1 ? default_factor : block->replication_factor));
   struct controller_new_topic topic = {
       .name = block->name,
       .name_length = strlen(block->name),
@@ -112,11 +124,8 @@ static int place_partitions(struct block_plan *work, const struct metadata_topic
                             struct metadata_partition_spec *specs)
 {
   const struct metadata_image *image = work->context->image;
-  int32_t factor = old->partitions[0].replica_count;
-  if (factor < 1 || factor > image->broker_count) {
-    return refuse(work->block, arena_printf(work->arena, "partitions of %d replicas cannot be added with %d brokers up",
-                                            factor, image->broker_count));
-  }
+  int32_t factor = old->partitions[0].replica_count > 0 ? old->partitions[0].replica_count : 1;
+  TRY(check_factor(work, factor));
   int32_t *brokers = arena_alloc(work->arena, (size_t)image->broker_count * sizeof *brokers);
   for (int32_t i = 0; i < image->broker_count; i++) {
     brokers[i] = image->brokers[i]->id;

@@ -2,6 +2,8 @@
 -- Starting and stopping a broker: from a file, from --set, from nothing; what it says; signals; and what stands in its way.
 local brokers = require "spec.support.broker"
 local clients = require "spec.support.client"
+local records = require "spec.support.records"
+local requests = require "spec.support.requests"
 local unit = require "spec.support.unit"
 local wire = require "spec.support.wire"
 local signal = require "posix.signal"
@@ -79,6 +81,51 @@ describe("luka serve", function()
     assert.truthy(unit.read_file(data .. "/luka.mdb"))
   end)
 
+  it("tells clients its rack, and takes no more connections than it is told", function()
+    local broker = brokers.start { set = { "broker_rack=r1", "max_connections=2", "socket_send_buffer_bytes=65536",
+      "socket_receive_buffer_bytes=65536", "socket_listen_backlog_size=7" } }
+    local first, second, third = broker:connect(), broker:connect(), broker:connect()
+    for _, client in ipairs { first, second } do
+      assert.equal("r1", client:ask("Metadata", 8, { topics = {} }).brokers[1].rack)
+    end
+    assert.is_nil((third:ask("Metadata", 8, { topics = {} })))
+    for _, client in ipairs { first, second, third } do client:close() end
+    assert.equal(0, broker:stop())
+  end)
+
+  it("takes no more connections than its limit on open files allows, and says so when it was told to", function()
+    local file = unit.temp_dir() .. "/luka"
+    unit.write_file(file, ("#!/bin/sh\nulimit -n 400\nexec '%s' \"$@\"\n"):format(brokers.PROGRAM))
+    assert.equal(0, os.execute("chmod +x " .. file))
+    local program = brokers.PROGRAM
+    brokers.PROGRAM = file
+    local broker = brokers.start { set = { "max_connections=1000", "workers=1" } }
+    brokers.PROGRAM = program
+    assert.truthy(broker:log():find(" warn  max_connections is 1000, but the limit on open files (400) allows 168\n", 1, true))
+    assert.equal(0, broker:stop())
+  end)
+
+  it("keeps the leader epochs over a clean stop, and raises them after a crash", function()
+    local broker = brokers.start()
+    local client = broker:connect()
+    requests.create(client, "a")
+    client:close()
+    local function epoch()
+      local asking = broker:connect()
+      local found = requests.find(asking, "a").partitions[1].leader_epoch
+      asking:close()
+      return found
+    end
+    assert.equal(0, epoch())
+    assert.equal(0, broker:stop())
+    broker = broker:restart()
+    assert.equal(0, epoch())
+    broker:kill()
+    broker = broker:restart()
+    assert.equal(1, epoch())
+    assert.equal(0, broker:stop())
+  end)
+
   it("makes the topics of its file, with their partitions and configs", function()
     local path = write_config [[
       defaults { partitions = 2 }
@@ -117,6 +164,128 @@ describe("luka serve", function()
     clients.wait_until("it has claimed its folder", function() return unit.read_file(broker.data .. "/meta.properties") end)
     assert.equal(0, broker:stop())
     assert.equal("", broker:log())
+  end)
+end)
+
+describe("a topic block", function()
+  local data, path
+
+  before_each(function() data, path = unit.temp_dir() .. "/data", unit.temp_dir() .. "/config.lua" end)
+
+  --- Starts a broker on the same data with this configuration.
+  local function start(text)
+    unit.write_file(path, text)
+    return brokers.start { config = path, data = data }
+  end
+
+  --- Partitions of each topic.
+  local function partitions(broker)
+    local counts = {}
+    for _, topic in ipairs(metadata(broker).topics) do counts[topic.name] = #topic.partitions end
+    return counts
+  end
+
+  --- Runs `work(client)` on a broker, and stops it.
+  local function with(broker, work)
+    local client = broker:connect()
+    work(client)
+    client:close()
+    assert.equal(0, broker:stop())
+  end
+
+  it("is there when the first client is served", function()
+    local broker = start 'topic "a" { partitions = 3, max_message_bytes = 1000 }'
+    assert.same({ a = 3 }, partitions(broker))
+    with(broker, function(client)
+      local a = requests.find(client, "a")
+      assert.equal(0, requests.produce(client, a, records.sized(1000), { partition = 2 }).error_code)
+      assert.equal(10, requests.produce(client, a, records.sized(1001)).error_code)
+    end)
+    assert.truthy(broker:log():find(("%s:1: created topic a with 3 partitions\n"):format(path), 1, true))
+  end)
+
+  it("adds partitions and sets configs when it changes, and keeps the records", function()
+    local id
+    with(start 'topic "a" { partitions = 1 }', function(client)
+      local a = requests.find(client, "a")
+      id = a.id
+      requests.append(client, a, records.batch { records = { "one" } })
+    end)
+    local broker = start 'topic "a" {\n  partitions = 3, max_message_bytes = 1000 }'
+    assert.truthy(broker:log():find(":1: changed topic a: 2 partitions added, 1 configs set\n", 1, true))
+    with(broker, function(client)
+      local a = requests.find(client, "a")
+      assert.equal(id, a.id)
+      assert.equal(1, requests.end_offset(client, a))
+      assert.equal(0, requests.append(client, a, records.batch(), { partition = 2 }))
+      assert.equal(10, requests.produce(client, a, records.sized(1001)).error_code)
+    end)
+    broker = start 'topic "a" {\n  partitions = 3, max_message_bytes = 1000 }'
+    assert.is_nil(broker:log():find("changed topic", 1, true))
+    assert.same({ a = 3 }, partitions(broker))
+    with(broker, function(client) assert.equal(1, requests.end_offset(client, requests.find(client, "a"), 2)) end)
+  end)
+
+  it("does not bring back a topic that a client deleted, until it changes", function()
+    with(start 'topic "a" {}', function(client)
+      assert.equal(0, client:ask("DeleteTopics", 4, { topic_names = { "a" }, timeout_ms = 10000 }).responses[1].error_code)
+    end)
+    local broker = start 'topic "a" {}'
+    assert.same({}, partitions(broker))
+    assert.truthy(broker:log():find(":1: topic a was deleted, and stays so until this block changes\n", 1, true))
+    assert.equal(0, broker:stop())
+    broker = start 'topic "a" { partitions = 2 }'
+    assert.same({ a = 2 }, partitions(broker))
+    assert.equal(0, broker:stop())
+  end)
+
+  it("never removes partitions, which one line says", function()
+    assert.equal(0, start('topic "a" { partitions = 3 }'):stop())
+    local broker = start '\ntopic "a" { partitions = 2 }'
+    assert.same({ a = 3 }, partitions(broker))
+    assert.equal(0, broker:stop())
+    assert.truthy(broker:log():find((' warn  %s:2: topic "a": has 3 partitions, not 2: partitions are never removed\n')
+      :format(path), 1, true))
+  end)
+
+  for _, case in ipairs {
+    { "wants more replicas than there are brokers", 'topic "b" { replication_factor = 3 }',
+      'topic "b": replication factor 3 is more than the number of brokers, 1' },
+    { "has a name that collides", 'topic "a.b" {}', "topic \"a.b\": Topic 'a.b' collides with existing topic: a_b" },
+    { "contradicts what is set on its topic", 'topic "lag" { min_compaction_lag_ms = 11 }',
+      'topic "lag": conflict topic config setting min.compaction.lag.ms (11) > max.compaction.lag.ms (10)' },
+  } do
+    it("that " .. case[1] .. " ends the start with status 2 and one line", function()
+      with(start "", function(client)
+        requests.create(client, "a_b")
+        requests.create(client, "lag", { configs = { ["max.compaction.lag.ms"] = "10" } })
+      end)
+      unit.write_file(path, 'topic "good" {}\n' .. case[2])
+      local status, line = refused { config = path, data = data }
+      assert.equal(2, status)
+      assert.equal(("%s:2: %s"):format(path, case[3]), line)
+      local broker = start ""
+      assert.same({ a_b = 1, lag = 1 }, partitions(broker))
+      assert.equal(0, broker:stop())
+    end)
+  end
+
+  it("may have the name of a topic whose deletion a crash cut short: the old one goes first, with its files", function()
+    with(start 'topic "a" { partitions = 2 }', function(client)
+      requests.append(client, requests.find(client, "a"), records.batch(), { partition = 1 })
+    end)
+    -- What the crash left: the request to delete it.
+    local C = unit.load("controller_driver.h", "base/error.h")
+    local driver = C.controller_driver_new(data .. "/luka.mdb", nil, true)
+    assert.equal(0, C.controller_driver_load_result(driver))
+    assert.equal(0, C.controller_driver_write(driver, "/admin/delete_topics/a", nil, true))
+    C.controller_driver_delete(driver)
+    local broker = start 'topic "a" { partitions = 1 }'
+    assert.same({ a = 1 }, partitions(broker))
+    assert.is_nil(broker:log():find("stray", 1, true))
+    with(broker, function(client) assert.equal(0, requests.end_offset(client, requests.find(client, "a"))) end)
+    assert.is_nil(unit.read_file(data .. "/a-1/partition.metadata"))
+    assert.truthy(unit.read_file(data .. "/a-0/partition.metadata"))
   end)
 end)
 

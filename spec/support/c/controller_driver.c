@@ -34,6 +34,10 @@ struct controller_driver {
   int load_result;
   char load_message[ERROR_MESSAGE_SIZE];
   char diary[DIARY_SIZE];
+  bool is_hanging;                 ///< changes are not done until they are released
+  struct controller_change *hung; ///< one that waits for that
+  struct mail stop_mail;
+  struct mail release_mail;
   struct mail store_mail;
   struct metastore_request store_request;
   struct metastore_op store_op;
@@ -80,11 +84,20 @@ static void on_apply(void *arg, struct controller_change *change)
   struct controller_driver *driver = arg;
   for (int32_t i = 0; i < change->topic_count; i++) {
     char text[400];
+    int replicas = 0;
+    for (int32_t j = 0; j < change->topics[i]->partition_count; j++) {
+      replicas += change->topics[i]->partitions[j].replica_count > 0;
+    }
     snprintf(text, sizeof text, "%s %s %d%s", change->kind == CONTROLLER_OPEN_REPLICAS ? "open" : "delete",
-             change->topics[i]->name, change->topics[i]->partition_count, change->is_load ? " load" : "");
+             change->topics[i]->name, replicas, change->is_load ? " load" : "");
     note(driver, text);
   }
-  controller_change_done(change);
+  if (driver->is_hanging) {
+    driver->hung = change;
+    came(driver);
+  } else {
+    controller_change_done(change);
+  }
 }
 
 static void on_published(void *arg, const struct metadata_image *image)
@@ -102,7 +115,7 @@ static void on_ready(void *arg, int result)
   came(driver);
 }
 
-struct controller_driver *controller_driver_new(const char *path, const char *cluster_id, bool is_clean_start)
+static struct controller_driver *start(const char *path, const struct controller_settings *wanted)
 {
   struct controller_driver *driver = mem_zalloc(sizeof *driver);
   slog_setup(SLOG_ERROR, false);
@@ -120,24 +133,33 @@ struct controller_driver *controller_driver_new(const char *path, const char *cl
     return NULL;
   }
   driver->endpoint = (struct metadata_endpoint){"PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9092};
-  struct controller_settings settings = {
-      .broker_id = 1,
-      .endpoints = &driver->endpoint,
-      .endpoint_count = 1,
-      .cluster_id = cluster_id,
-      .is_clean_start = is_clean_start,
-      .store = driver->store,
-      .cache = &driver->cache,
-      .config = &driver->config,
-      .loop = &driver->loop,
-      .hooks = {driver, on_apply, on_published},
-  };
+  struct controller_settings settings = *wanted;
+  settings.broker_id = 1;
+  settings.endpoints = &driver->endpoint;
+  settings.endpoint_count = 1;
+  settings.store = driver->store;
+  settings.cache = &driver->cache;
+  settings.config = &driver->config;
+  settings.loop = &driver->loop;
+  settings.hooks = (struct controller_hooks){driver, on_apply, on_published};
   driver->controller = controller_new(&settings);
   expect(driver, 1);
   controller_load(driver->controller, on_ready, driver);
   event_loop_start(&driver->loop);
   wait_for_all(driver);
   return driver;
+}
+
+struct controller_driver *controller_driver_new(const char *path, const char *cluster_id, bool is_clean_start)
+{
+  return start(path, &(struct controller_settings){.cluster_id = cluster_id, .is_clean_start = is_clean_start});
+}
+
+struct controller_driver *controller_driver_new_static(const char *path, const struct static_topic *topics,
+                                                       int32_t topic_count)
+{
+  return start(path, &(struct controller_settings){
+                         .is_clean_start = true, .static_topics = topics, .static_topic_count = topic_count});
 }
 
 void controller_driver_delete(struct controller_driver *driver)
@@ -198,6 +220,43 @@ bool controller_driver_both(struct controller_driver *driver, struct controller_
   expect(driver, 2);
   post_create(driver, create);
   post_create(driver, other);
+  return wait_for_all(driver);
+}
+
+bool controller_driver_hang(struct controller_driver *driver, struct controller_create *create,
+                            struct controller_create *other)
+{
+  driver->is_hanging = true;
+  expect(driver, 1);
+  post_create(driver, create);
+  post_create(driver, other);
+  return wait_for_all(driver);
+}
+
+static void on_stopped(void *arg)
+{
+  note(arg, "stopped");
+  came(arg);
+}
+
+static void on_stop_mail(struct mail *mail)
+{
+  struct controller_driver *driver = CONTAINER_OF(mail, struct controller_driver, stop_mail);
+  controller_stop(driver->controller, on_stopped, driver);
+}
+
+static void on_release_mail(struct mail *mail)
+{
+  controller_change_done(CONTAINER_OF(mail, struct controller_driver, release_mail)->hung);
+}
+
+bool controller_driver_stop(struct controller_driver *driver)
+{
+  expect(driver, 3);
+  driver->stop_mail.run = on_stop_mail;
+  driver->release_mail.run = on_release_mail;
+  event_loop_post(&driver->loop, &driver->stop_mail);
+  event_loop_post(&driver->loop, &driver->release_mail);
   return wait_for_all(driver);
 }
 

@@ -10,6 +10,9 @@ struct controller_driver;
 
 /// Starts everything and waits for the load. Owned: controller_driver_delete(). NULL when the store cannot be opened.
 struct controller_driver *controller_driver_new(const char *path, const char *cluster_id, bool is_clean_start);
+/// The same with topic blocks, which are borrowed for the driver's life.
+struct controller_driver *controller_driver_new_static(const char *path, const struct static_topic *topics,
+                                                       int32_t topic_count);
 void controller_driver_delete(struct controller_driver *driver);
 
 /// How the load ended. The config is Kafka's defaults but for num.partitions = 4; the broker has id 1.
@@ -24,10 +27,19 @@ bool controller_driver_drop(struct controller_driver *driver, struct controller_
 bool controller_driver_both(struct controller_driver *driver, struct controller_create *create,
                             struct controller_create *other);
 
+/// Posts both, and waits until the replicas of the first are to be opened, which they never are.
+bool controller_driver_hang(struct controller_driver *driver, struct controller_create *create,
+                            struct controller_create *other);
+
+/// After controller_driver_hang(): stops the controller, then has the replicas opened; waits until both are answered
+/// and the controller has stopped, which the diary says.
+bool controller_driver_stop(struct controller_driver *driver);
+
 /// The current image; borrowed while nothing changes it.
 const struct metadata_image *controller_driver_image(struct controller_driver *driver);
 
-/// What hooks.apply and hooks.published were told: "open a 2 load; publish; delete a 2; ".
+/// What hooks.apply and hooks.published were told: "open a 2 load; publish; delete a 2; ". Of a topic that gets more
+/// partitions only those are counted that have replicas.
 const char *controller_driver_diary(const struct controller_driver *driver);
 
 /// Reads a node of the store: its data, "" when it has none; NULL: no such node. In the driver's arena.

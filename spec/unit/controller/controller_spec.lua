@@ -208,7 +208,7 @@ describe("controller", function()
     C.controller_driver_write(driver, "/admin/delete_topics/never", nil, true)
     stop()
     assert.equal(0, start())
-    assert.equal("open b 1 load; delete a 2 load; publish 1; ", diary())
+    assert.equal("delete a 2 load; open b 1 load; publish 1; ", diary())
     assert.is_nil(topic "a")
     assert.equal("b", children "/brokers/topics")
     assert.equal("b", children "/config/topics")
@@ -289,6 +289,32 @@ describe("controller", function()
     assert.is_nil(topic "b")
     assert.equal(0, create({ "b" })[0].error_code)
     assert.equal(0, drop("a")[0].error_code)
+  end)
+
+  local function hang()
+    start()
+    local first, a = new_topics { { "a" } }
+    local second, b = new_topics { { "b" } }
+    assert.is_true(C.controller_driver_hang(driver, first, second))
+    return a, b
+  end
+
+  it("ends what it is at when it is stopped, and refuses what waits", function()
+    local a, b = hang()
+    assert.is_true(C.controller_driver_stop(driver))
+    assert.same({ 0, C.WIRE_NOT_CONTROLLER }, { a[0].error_code, b[0].error_code })
+    assert.equal("publish 0; open a 1; publish 1; stopped; ", diary())
+    assert.equal(C.WIRE_NOT_CONTROLLER, create({ "c" })[0].error_code)
+  end)
+
+  it("answers what waits and what is under way when it is freed", function()
+    local a, b = hang()
+    stop()
+    assert.same({ C.WIRE_NOT_CONTROLLER, C.WIRE_NOT_CONTROLLER }, { a[0].error_code, b[0].error_code })
+    assert.equal("This is not the correct controller for this cluster.", ffi.string(a[0].error_message))
+    assert.same({ -1, 0 }, { a[0].partition_count, a[0].shown_count })
+    assert.equal(0, start())
+    assert.is_not_nil(topic "a")
   end)
 
   it("makes a topic of 10000 partitions", function()
