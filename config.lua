@@ -26,7 +26,9 @@ defaults {
   retention_ms = days(7),
 }
 
--- Topics to have from the start.
+-- Topics to have from the start. A block is applied when it is new or has changed: a missing topic is created, one that
+-- is there gets the block's configs and further partitions. Nothing is ever taken away, and what clients change later
+-- stands until the block changes.
 topic "clicks" {
   partitions = 6,
   segment_bytes = 128 * MiB,

@@ -49,30 +49,30 @@ enum {
 };
 
 struct broker {
-  struct event_loop *worker_loops[SERVER_WORKERS_MAX]; ///< the workers' loops, for the replicas
-  struct epoch_thread epoch;            ///< the main thread's, for closing logs
-  const struct broker_options *options; ///< borrowed
-  struct arena arena;                   ///< what settings point to
-  struct log_identity identity;         ///< what the data directories say about themselves
-  struct event_loop control;            ///< the control thread's loop
-  bool has_control;                     ///< `control` was created
-  bool is_control_running;              ///< its thread was started
-  struct pool *pool;                    ///< threads that may wait for disks
-  struct log_manager *logs;             ///< data directories
-  bool are_logs_claimed;                ///< the data directories are this broker's
-  bool are_logs_started;                ///< logs were opened: they have to be closed
-  struct metastore *store;              ///< metadata on disk
-  struct metadata_cache metadata;       ///< the image in memory
-  bool has_metadata;                    ///< `metadata` was created
-  struct replica_manager *replicas;     ///< partitions
-  struct controller *controller;        ///< topic changes
-  struct server *server;                ///< connections
-  struct api api;                       ///< what handlers work with
+  struct event_loop *worker_loops[SERVER_WORKERS_MAX];      ///< the workers' loops, for the replicas
+  struct epoch_thread epoch;                                ///< the main thread's, for closing logs
+  const struct broker_options *options;                     ///< borrowed
+  struct arena arena;                                       ///< what settings point to
+  struct log_identity identity;                             ///< what the data directories say about themselves
+  struct event_loop control;                                ///< the control thread's loop
+  bool has_control;                                         ///< `control` was created
+  bool is_control_running;                                  ///< its thread was started
+  struct pool *pool;                                        ///< threads that may wait for disks
+  struct log_manager *logs;                                 ///< data directories
+  bool are_logs_claimed;                                    ///< the data directories are this broker's
+  bool are_logs_started;                                    ///< logs were opened: they have to be closed
+  struct metastore *store;                                  ///< metadata on disk
+  struct metadata_cache metadata;                           ///< the image in memory
+  bool has_metadata;                                        ///< `metadata` was created
+  struct replica_manager *replicas;                         ///< partitions
+  struct controller *controller;                            ///< topic changes
+  struct server *server;                                    ///< connections
+  struct api api;                                           ///< what handlers work with
   struct metadata_endpoint endpoints[SERVER_LISTENERS_MAX]; ///< what this broker advertises
-  struct mail mail;                     ///< carries steps to the control thread
-  sem_t step;                           ///< posted when such a step is done
-  int step_result;                      ///< its result
-  struct error_detail step_error;       ///< its error
+  struct mail mail;                                         ///< carries steps to the control thread
+  sem_t step;                                               ///< posted when such a step is done
+  int step_result;                                          ///< its result
+  struct error_detail step_error;                           ///< its error
 };
 
 // ---- steps on the control thread ----
@@ -240,11 +240,13 @@ static int broker_open_metastore(struct broker *broker)
   log_manager_identity(broker->logs, &broker->identity);
   bool exists = access(path, F_OK) == 0;
   if (!exists && broker->identity.metadata != NULL) {
-    return error_set(ERR_CONFIG, "metadata %s is missing, but the data directories belong to it: restore the file", path);
+    return error_set(ERR_CONFIG, "metadata %s is missing, but the data directories belong to it: restore the file",
+                     path);
   }
   if (broker->identity.is_foreign) {
-    return error_set(ERR_CONFIG, "a data directory holds partitions that another broker wrote: taking them over is not "
-                                 "supported yet");
+    return error_set(ERR_CONFIG,
+                     "a data directory holds partitions that another broker wrote: taking them over is not "
+                     "supported yet");
   }
   return metastore_local_open(path, &broker->control, broker->pool, &broker->store, NULL);
 }
@@ -378,23 +380,23 @@ static int broker_build(struct broker *broker)
   return server_accept(broker->server);
 }
 
-int broker_start(const struct broker_options *options, struct broker **result)
+int broker_start(const struct broker_options *options, struct broker **broker)
 {
   int64_t start_ns = clock_mono_ns();
-  struct broker *broker = mem_zalloc(sizeof *broker);
-  epoch_register(&broker->epoch);
-  broker->options = options;
-  sem_init(&broker->step, 0, 0);
-  int built = broker_build(broker);
-  if (built < 0) {
+  struct broker *made = mem_zalloc(sizeof *made);
+  epoch_register(&made->epoch);
+  made->options = options;
+  sem_init(&made->step, 0, 0);
+  int result = broker_build(made);
+  if (result < 0) {
     struct error_detail error = *error_last();
-    broker_stop(broker);
-    return error_record(built, 0, error.file, error.line, "%s", error.message);
+    broker_stop(made);
+    return error_record(result, 0, error.file, error.line, "%s", error.message);
   }
-  broker_announce(broker);
-  slog_info("broker %d of cluster %s is up after %lld ms", options->id, controller_cluster_id(broker->controller),
+  broker_announce(made);
+  slog_info("broker %d of cluster %s is up after %lld ms", options->id, controller_cluster_id(made->controller),
             (long long)((clock_mono_ns() - start_ns) / 1000000));
-  *result = broker;
+  *broker = made;
   return 0;
 }
 

@@ -38,12 +38,12 @@ enum controller_change_kind {
 struct controller_change {
   enum controller_change_kind kind; ///< what to do
   const struct metadata_topic *const
-      *topics;         ///< topics concerned; those of whose partitions `replicas` name this broker. In a topic that gets
-                       ///< more partitions those that it had before have no `replicas`
+      *topics; ///< topics concerned; those of whose partitions `replicas` name this broker. In a topic that gets
+               ///< more partitions those that it had before have no `replicas`
   int32_t topic_count; ///< how many
-  bool is_load;        ///< at start: open what was there before; delete folders of what was never opened. Deletions come
-                       ///< first then
-  int result; ///< out, looked at with is_load: 0, or ERR_* that ends the start, with its error_last() still in place
+  bool is_load; ///< at start: open what was there before; delete folders of what was never opened. Deletions come
+                ///< first then
+  int result;   ///< out, looked at with is_load: 0, or ERR_* that ends the start, with its error_last() still in place
   struct controller *controller; ///< the controller's
 };
 
@@ -78,14 +78,14 @@ struct controller_settings {
   const struct metadata_endpoint *endpoints; ///< what this broker advertises
   int32_t endpoint_count;                    ///< >= 1
   const char *cluster_id;                    ///< the id of the data directories, or NULL: the metastore's, or a new one
-  bool is_clean_start;     ///< the last stop was clean: leader epochs stay as they were; otherwise each rises by one
+  bool is_clean_start; ///< the last stop was clean: leader epochs stay as they were; otherwise each rises by one
   const struct static_topic *static_topics; ///< topic blocks, applied by controller_load() where they have changed
   int32_t static_topic_count;               ///< how many
   struct metastore *store;                  ///< opened on `loop`
-  struct metadata_cache *cache;       ///< where images go
-  const struct broker_config *config; ///< resolved
-  struct event_loop *loop;            ///< control
-  struct controller_hooks hooks;      ///< copied
+  struct metadata_cache *cache;             ///< where images go
+  const struct broker_config *config;       ///< resolved
+  struct event_loop *loop;                  ///< control
+  struct controller_hooks hooks;            ///< copied
 };
 
 /// Makes a controller; nothing happens yet. Owned: controller_delete().

@@ -53,8 +53,7 @@ static struct log_dir *dir_named(struct log_manager *mgr, const char *path)
   return dir;
 }
 
-int log_manager_delete_found(struct log_manager *mgr, const char *topic, int32_t partition,
-                             const struct uuid *topic_id)
+int log_manager_delete_found(struct log_manager *mgr, const char *topic, int32_t partition, const struct uuid *topic_id)
 {
   struct log_wanted key = {.topic = topic, .partition = partition};
   struct log_found *found = bsearch(&key, mgr->found, mgr->found_count, sizeof *mgr->found, find_order);

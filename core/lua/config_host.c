@@ -200,7 +200,8 @@ static int host_resolve_topic(lua_State *vm)
   return host_verdict(vm, result, message);
 }
 
-/// Pushes a table of each definition's name and type (not of those that cannot be set yet), or of its name and the broker config that gives its default.
+/// Pushes a table of each definition's name and type (not of those that cannot be set yet), or of its name and the
+/// broker config that gives its default.
 static void host_push_names(lua_State *vm, const struct config_def *defs, int count, bool with_defaults)
 {
   lua_createtable(vm, 0, count);

@@ -302,15 +302,21 @@ describe("auto-creation", function()
     wait_for_topic "orphan"
   end)
 
-  it("is not done for names that no topic can have, nor for the broker's own", function()
+  it("gives the broker's own topics 50 partitions", function()
+    for _, name in ipairs { "__consumer_offsets", "__transaction_state" } do
+      assert.equal(3, ask(client, NEWEST, { name }, { allow_auto_topic_creation = true }).topics[1].error_code)
+      assert.equal(50, #wait_for_topic(name))
+      assert.is_true(ask(client, NEWEST, { name }).topics[1].is_internal)
+    end
+  end)
+
+  it("is not done for names that no topic can have, nor for the cluster's log", function()
     local allow = { allow_auto_topic_creation = true }
     local before = names_of(all(client, NEWEST))
     for _, name in ipairs { "a b", ".", "..", "", ("x"):rep(250), "a/b", "\195\169" } do
       assert.equal(17, ask(client, NEWEST, { name }, allow).topics[1].error_code)
     end
-    for _, name in ipairs { "__consumer_offsets", "__transaction_state", "__cluster_metadata" } do
-      assert.equal(3, ask(client, NEWEST, { name }, allow).topics[1].error_code)
-    end
+    assert.equal(3, ask(client, NEWEST, { "__cluster_metadata" }, allow).topics[1].error_code)
     local made = create(client, "after-bad-names")[1].name
     before[#before + 1] = made
     table.sort(before)

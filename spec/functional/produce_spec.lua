@@ -236,6 +236,23 @@ describe("Produce", function()
       end)
     end
 
+    it("of an unknown codec are refused before the partition is looked at where zstd is not known", function()
+      local a = topic()
+      for version = 5, 8 do
+        assert.equal(version < 7 and -1 or 0, produce(client, a, batch { attributes = 5 }, { version = version }).log_start_offset)
+      end
+    end)
+
+    it("for the broker's own topics are answered with 17, and nothing is stored", function()
+      local own = requests.create(client, "__consumer_offsets")
+      for version = 3, NEWEST do
+        local answer = produce(client, own, batch(), { version = version })
+        assert.same({ 17, -1, -1, version >= 5 and -1 or nil }, parts(answer))
+      end
+      assert.equal(3, produce(client, own, batch(), { partition = 1 }).error_code)
+      assert.equal(0, end_offset(own))
+    end)
+
     it("of a transaction with a transactional id are answered with 48 until there are transactions", function()
       local a = topic()
       local answer = produce(client, a, batch { attributes = 16, producer_id = 1, producer_epoch = 0, sequence = 0 },

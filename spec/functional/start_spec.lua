@@ -69,6 +69,30 @@ describe("luka serve", function()
     assert.equal(0, broker:stop())
   end)
 
+  it("stops cleanly while topics are being made and deleted, and has all or nothing of each", function()
+    local broker = brokers.start { set = { "workers=2" } }
+    local makers = { broker:connect(), broker:connect(), broker:connect() }
+    for round = 1, 20 do
+      for m, maker in ipairs(makers) do
+        local name = ("t-%d-%d"):format(m, round)
+        maker:request("CreateTopics", 5, { timeout_ms = 30000, topics = { { name = name, num_partitions = 3, replication_factor = 1 } } })
+        maker:request("Metadata", 8, { topics = { { name = name .. "-auto" } }, allow_auto_topic_creation = true })
+        if round % 4 == 0 then maker:request("DeleteTopics", 4, { topic_names = { name }, timeout_ms = 30000 }) end
+      end
+    end
+    assert.equal(0, broker:stop())
+    assert.is_nil(broker:log():find(" error ", 1, true))
+    for _, maker in ipairs(makers) do maker:close() end
+    broker = broker:restart()
+    for _, topic in ipairs(metadata(broker).topics) do
+      assert.equal(topic.name:match "auto" and 1 or 3, #topic.partitions)
+      for _, partition in ipairs(topic.partitions) do assert.equal(0, partition.error_code) end
+    end
+    assert.is_nil(broker:log():find("start empty", 1, true))
+    assert.is_nil(broker:log():find("stray", 1, true))
+    assert.equal(0, broker:stop())
+  end)
+
   it("takes its settings from a file", function()
     local data = unit.temp_dir() .. "/from-file"
     local path = write_config(([[

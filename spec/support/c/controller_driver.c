@@ -34,7 +34,7 @@ struct controller_driver {
   int load_result;
   char load_message[ERROR_MESSAGE_SIZE];
   char diary[DIARY_SIZE];
-  bool is_hanging;                 ///< changes are not done until they are released
+  bool is_hanging;                ///< changes are not done until they are released
   struct controller_change *hung; ///< one that waits for that
   struct mail stop_mail;
   struct mail release_mail;
