@@ -212,6 +212,7 @@ describe("Connections", function()
     local a = requests.create(client, "a")
     local fetch = client:request("Fetch", FETCH, fetch_body(a, {}, { max_wait_ms = 600000, min_bytes = 1 }))
     local metadata = client:request("Metadata", 9, { topics = {} })
+    client:wait_until_read()
     assert.equal(0, requests.end_offset(other, a))
     assert.equal(0, broker:stop())
     local part = client:answer("Fetch", FETCH, fetch).responses[1].partitions[1]

@@ -49,7 +49,7 @@ function M.connect(port, host)
   local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
   assert(socket.connect(fd, { family = socket.AF_INET, addr = host or "127.0.0.1", port = port }))
   assert(fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.O_NONBLOCK))
-  return setmetatable({ fd = fd, received = "", correlation_id = 0 }, Client)
+  return setmetatable({ fd = fd, port = port, received = "", correlation_id = 0 }, Client)
 end
 
 function Client:close()
@@ -59,6 +59,18 @@ end
 
 --- Ends our side of the connection; the other side may still answer.
 function Client:finish() socket.shutdown(self.fd, socket.SHUT_WR) end
+
+--- Waits until the other side, on this machine, has read all that was sent: the receive queue of its socket is empty.
+function Client:wait_until_read()
+  local pattern = (":%04X %%x+:%04X 01 %%x+:(%%x+)"):format(self.port, socket.getsockname(self.fd).port)
+  M.wait_until("all that was sent has been read", function()
+    for line in io.lines "/proc/net/tcp" do
+      local queued = line:match(pattern)
+      if queued then return tonumber(queued, 16) == 0 end
+    end
+    return false
+  end)
+end
 
 --- Waits for an event until a deadline; false when it did not come.
 local function wait_for(fd, event, deadline)
