@@ -14,6 +14,7 @@
 struct broker_config;
 struct controller;
 struct event_loop;
+struct fetch_session;
 struct fetch_sessions;
 struct metadata_cache;
 struct pool;
@@ -41,6 +42,7 @@ struct api_worker {
   int free_count;                  ///< how many
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
+  bool is_draining;                ///< the server stops: nothing waits any more
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
 };
 
@@ -50,6 +52,7 @@ struct api_client {
   int request_count;       ///< how many
   int produce_count;       ///< how many of them are Produce
   int hold_count;          ///< recompressions under way: a later Produce must not overtake them
+  struct fetch_session *session; ///< the fetch session it used last, or NULL
   char software[64];       ///< name and version that ApiVersions gave, for logs; empty: not told
 };
 

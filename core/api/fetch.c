@@ -24,12 +24,15 @@
 #include "event/loop.h"
 #include "metadata/broker_config.h"
 #include "metadata/image.h"
+#include "network/frame.h"
+#include "os/clock.h"
 #include "replica/manager.h"
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
 
 enum {
-  FETCH_COLD_ROUNDS = 3,  // read-aheads before data is sent as it is
+  FETCH_COLD_ROUNDS = 3,  // read-aheads before what is still cold is left to the next fetch
+  FETCH_LAST_ROUND = 6,   // read-aheads, where nothing else was found, before data is sent as it is
   FETCH_COLD_MAX = 64,    // regions that one read-ahead brings
   FETCH_SHARED_MAX = 16,  // partitions among which a wait for several bytes is shared out
 };
@@ -40,6 +43,7 @@ enum fetch_result {
 };
 
 static void fetch_run(struct fetch *fetch);
+static void fetch_look_again(struct timer *timer);
 
 static const struct metadata_topic *fetch_topic(const struct metadata_image *image, const struct fetch_item *item)
 {
@@ -106,10 +110,11 @@ static enum fetch_result fetch_read(struct fetch *fetch, struct fetch_item *item
     return FETCH_VISITED;
   }
   fetch->has_error = fetch->has_error || read->diverging_epoch >= 0;
-  if (read->slice.length > 0 && fetch->cold_rounds < FETCH_COLD_ROUNDS && !log_slice_probe(&read->slice)) {
+  if (read->slice.length > 0 && fetch->cold_rounds < FETCH_LAST_ROUND && !log_slice_probe(&read->slice)) {
     return FETCH_COLD;
   }
   fetch->bytes += read->slice.length;
+  fetch->counted_bytes += read->slice.is_cut && limit > read->slice.length ? limit : read->slice.length;
   *left_bytes = read->slice.length < *left_bytes ? *left_bytes - read->slice.length : 0;
   return FETCH_VISITED;
 }
@@ -135,8 +140,14 @@ static void fetch_watch_fired(struct watch *watch)
   struct fetch_item *item = CONTAINER_OF(watch, struct fetch_item, watch);
   struct fetch *fetch = item->set->fetch;
   fetch_move(item, &item->set->ready);
-  if (fetch != NULL && fetch->is_waiting && !fetch->is_loading) {
+  if (fetch == NULL || !fetch->is_waiting) {
+    return;
+  }
+  if (fetch->set->count == 1) {
     fetch_run(fetch);
+  } else {
+    // Several partitions may have news in this turn: one look at them all, at its end.
+    timer_start(fetch->req->worker->loop, &fetch->timer, 0, fetch_look_again);
   }
 }
 
@@ -164,6 +175,15 @@ static void fetch_drop_cold(struct fetch *fetch)
   }
 }
 
+static void fetch_stop_waiting(struct fetch *fetch)
+{
+  if (fetch->is_waiting) {
+    timer_stop(fetch->req->worker->loop, &fetch->timer);
+    fetch->is_waiting = false;
+    list_remove(&fetch->link);
+  }
+}
+
 static void fetch_load_work(struct pool_job *job)
 {
   struct fetch *fetch = CONTAINER_OF(job, struct fetch, job);
@@ -177,11 +197,17 @@ static void fetch_load_done(struct pool_job *job)
   struct fetch *fetch = CONTAINER_OF(job, struct fetch, job);
   fetch_drop_cold(fetch);
   fetch->is_loading = false;
-  if (fetch->is_cancelled) {
-    fetch_finish(fetch);
-  } else {
-    fetch_run(fetch);
-  }
+  fetch_run(fetch);
+}
+
+/// Has the pool read ahead what the latest evaluation found cold; then it is evaluated again.
+static void fetch_load(struct fetch *fetch)
+{
+  fetch_stop_waiting(fetch);
+  fetch_release(fetch);
+  fetch->is_loading = true;
+  fetch->cold_rounds++;
+  pool_submit(fetch->req->api->pool, &fetch->job, fetch_load_work, fetch->req->worker->loop, fetch_load_done);
 }
 
 /// Notes what an item needs from the disk; beyond FETCH_COLD_MAX the next round has it.
@@ -202,6 +228,7 @@ static void fetch_evaluate(struct fetch *fetch)
 {
   const struct metadata_image *image = metadata_cache_get(fetch->req->api->metadata);
   fetch->bytes = 0;
+  fetch->counted_bytes = 0;
   fetch->has_error = false;
   int64_t left_bytes = fetch->max_bytes;
   LIST_EACH(&fetch->set->ready, node)
@@ -211,7 +238,8 @@ static void fetch_evaluate(struct fetch *fetch)
     fetch_find(fetch, image, item);
     if (item->error == WIRE_NONE && fetch_read(fetch, item, &left_bytes) == FETCH_COLD) {
       fetch_note_cold(fetch, item);
-      continue;
+      log_slice_release(&item->read.slice);
+      continue; // not visited: it stays ready
     }
     item->is_visited = true;
     fetch->has_error = fetch->has_error || item->error != WIRE_NONE;
@@ -225,13 +253,13 @@ static void fetch_evaluate(struct fetch *fetch)
 /// @return false when there is news already: evaluate again
 static bool fetch_watch_all(struct fetch *fetch)
 {
-  int64_t missing = fetch->min_bytes - fetch->bytes;
+  int64_t missing = fetch->min_bytes - fetch->counted_bytes;
   int32_t count = fetch->set->count;
   int64_t share = count <= FETCH_SHARED_MAX ? (missing + count - 1) / count : 1;
   LIST_EACH_SAFE(&fetch->set->ready, node)
   {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
-    if (item->part == NULL) {
+    if (!item->is_visited || item->part == NULL) {
       continue;
     }
     if (!fetch_watch(fetch, item, share)) {
@@ -245,27 +273,23 @@ static bool fetch_watch_all(struct fetch *fetch)
   return true;
 }
 
-static void fetch_timeout(struct timer *timer)
+/// The timer of a waiting fetch: its time is up, or there is news.
+static void fetch_look_again(struct timer *timer)
 {
-  fetch_finish(CONTAINER_OF(timer, struct fetch, timer));
+  fetch_run(CONTAINER_OF(timer, struct fetch, timer));
 }
 
-static void fetch_stop_waiting(struct fetch *fetch)
+static void fetch_wait(struct fetch *fetch, int64_t delay_ms)
 {
-  if (fetch->is_waiting) {
-    timer_stop(fetch->req->worker->loop, &fetch->timer);
-    fetch->is_waiting = false;
-    list_remove(&fetch->link);
-  }
-}
-
-static void fetch_wait(struct fetch *fetch, int64_t now_ms)
-{
+  struct request *req = fetch->req;
   if (!fetch->is_waiting) {
     fetch->is_waiting = true;
-    list_append(&fetch->req->worker->waiting, &fetch->link);
-    timer_start(fetch->req->worker->loop, &fetch->timer, fetch->deadline_ms - now_ms, fetch_timeout);
+    list_append(&req->worker->waiting, &fetch->link);
+    // Nothing of the request's bytes is needed any more, and a wait may be long.
+    req->client_id = (struct wire_string){NULL, -1};
+    frame_drop_bytes(req->frame);
   }
+  timer_start(req->worker->loop, &fetch->timer, delay_ms, fetch_look_again);
 }
 
 /// What stays of a session: partitions without news are watched until they have some; those that gave data go behind
@@ -305,37 +329,42 @@ static void fetch_answer(struct fetch *fetch)
 
 void fetch_finish(struct fetch *fetch)
 {
-  if (fetch->is_loading) {
-    fetch->is_cancelled = true; // answered when the pool is done
-    return;
+  fetch->is_ending = true;
+  if (!fetch->is_loading) {
+    fetch_run(fetch);
   }
-  fetch->cold_rounds = FETCH_COLD_ROUNDS;
-  fetch_evaluate(fetch);
-  fetch_drop_cold(fetch);
-  fetch_answer(fetch);
+}
+
+/// What is cold is read ahead while there is time; after that only if there is nothing else to answer with.
+static bool fetch_wants_load(const struct fetch *fetch, bool is_last)
+{
+  if (fetch->cold_count == 0 || (fetch->is_ending && fetch->bytes > 0)) {
+    return false;
+  }
+  return fetch->cold_rounds < (is_last && fetch->bytes == 0 ? FETCH_LAST_ROUND : FETCH_COLD_ROUNDS);
 }
 
 static void fetch_run(struct fetch *fetch)
 {
-  struct event_loop *loop = fetch->req->worker->loop;
-  do {
-    fetch_evaluate(fetch);
-    if (fetch->cold_count > 0 && fetch->cold_rounds < FETCH_COLD_ROUNDS) {
-      fetch_release(fetch);
-      fetch->is_loading = true;
-      fetch->cold_rounds++;
-      pool_submit(fetch->req->api->pool, &fetch->job, fetch_load_work, loop, fetch_load_done);
-      return;
-    }
-    fetch_drop_cold(fetch);
-    bool is_enough = fetch->bytes >= fetch->min_bytes || fetch->has_error || fetch->set->count == 0;
-    if (is_enough || event_loop_now_ms(loop) >= fetch->deadline_ms) {
-      fetch_answer(fetch);
-      return;
-    }
-  } while (!fetch_watch_all(fetch));
+  struct api_worker *worker = fetch->req->worker;
+  int64_t now_ms = clock_mono_ms();
+  fetch_evaluate(fetch);
+  bool is_gone = fetch->req->client == NULL || worker->is_draining;
+  bool is_enough = fetch->counted_bytes >= fetch->min_bytes || fetch->has_error || fetch->set->count == 0;
+  bool is_last = is_enough || fetch->is_ending || now_ms >= fetch->deadline_ms || fetch->cold_rounds >= FETCH_COLD_ROUNDS;
+  if (!is_gone && fetch_wants_load(fetch, is_last)) {
+    fetch_load(fetch);
+    return;
+  }
+  fetch_drop_cold(fetch);
+  if (is_gone || is_enough || fetch->is_ending || now_ms >= fetch->deadline_ms) {
+    fetch_answer(fetch);
+    return;
+  }
+  bool is_quiet = fetch_watch_all(fetch);
   fetch_release(fetch);
-  fetch_wait(fetch, event_loop_now_ms(loop));
+  // With news already, the others on this worker have their turn first.
+  fetch_wait(fetch, is_quiet ? fetch->deadline_ms - now_ms : 0);
 }
 
 static void fetch_cancel(struct request *req)
@@ -357,10 +386,10 @@ void fetch_handle(struct request *req)
   fetch->req = req;
   fetch->is_committed = body->isolation_level == 1;
   fetch->is_replica = (req->version >= 15 ? body->replica_state.replica_id : body->replica_id) >= 0;
-  fetch->min_bytes = body->min_bytes;
   int32_t limit = req->api->config->fetch_max_bytes;
   fetch->max_bytes = body->max_bytes < limit ? body->max_bytes : limit;
-  fetch->deadline_ms = event_loop_now_ms(req->worker->loop) + (body->max_wait_ms > 0 ? body->max_wait_ms : 0);
+  fetch->min_bytes = body->min_bytes < fetch->max_bytes ? body->min_bytes : fetch->max_bytes;
+  fetch->deadline_ms = clock_mono_ms() + (body->max_wait_ms > 0 ? body->max_wait_ms : 0);
   int16_t error = fetch_session_begin(fetch, body);
   if (error != WIRE_NONE) {
     fetch_respond_error(req, error);
@@ -382,6 +411,7 @@ void fetch_client_closed(struct api_worker *worker, struct api_client *client)
 
 void fetch_drain(struct api_worker *worker)
 {
+  worker->is_draining = true;
   while (!list_is_empty(&worker->waiting)) {
     fetch_finish(CONTAINER_OF(worker->waiting.next, struct fetch, link));
   }

@@ -58,6 +58,7 @@ struct fetch_set {
   uint32_t mask;             ///< slots minus one
   int32_t count;             ///< items
   int32_t removed;           ///< slots of removed items
+  int64_t *total;            ///< the worker's count of items in sessions, or NULL
 };
 
 /// A region that has to be read from disk first.
@@ -80,15 +81,16 @@ struct fetch {
   int32_t cold_rounds;           ///< times that was done
   int64_t deadline_ms;           ///< monotonic end of the wait
   int64_t bytes;                 ///< records found by the latest evaluation
-  int32_t min_bytes;             ///< as asked
+  int64_t counted_bytes;         ///< the same for min_bytes: what a limit cut short counts as the limit
+  int32_t min_bytes;             ///< as asked, at most max_bytes
   int32_t max_bytes;             ///< as asked, within fetch.max.bytes
   bool is_full;                  ///< every partition is answered, not only those with news
   bool is_committed;             ///< read_committed
   bool is_replica;               ///< asked in the name of a follower
   bool has_error;                ///< found by the latest evaluation, or a diverging epoch
-  bool is_waiting;               ///< in the worker's list, timer running
+  bool is_waiting;               ///< in the worker's list, timer running; never while it is loading
   bool is_loading;               ///< `job` is under way
-  bool is_cancelled;             ///< the connection closed
+  bool is_ending;                ///< to be answered as soon as it is not loading any more
 };
 
 struct fetch_sessions;

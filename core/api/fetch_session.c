@@ -29,6 +29,7 @@ enum {
   FETCH_TOPIC_ID_VERSION = 13,  // first version with topic ids instead of names
   FETCH_EVICT_AFTER_MS = 120000, // a session used lately is not evicted for a new one
   FETCH_SLOTS_MIN = 8,
+  FETCH_ITEMS_MAX = 200000, // partitions that the sessions of a worker remember in all
 };
 
 struct fetch_session {
@@ -48,6 +49,7 @@ struct fetch_sessions {
   struct list list;          ///< struct fetch_session, least recently used first
   int32_t count;             ///< sessions
   int32_t max;               ///< this worker's share of max.incremental.fetch.session.cache.slots
+  int64_t items;             ///< partitions in all of them
 };
 
 // ---- sets of partitions ----
@@ -120,6 +122,9 @@ static void fetch_set_grow(struct fetch_set *set, int32_t more)
 
 static void fetch_item_delete(struct fetch_item *item)
 {
+  if (item->set->total != NULL) {
+    --*item->set->total;
+  }
   watch_disarm(&item->watch);
   fetch_item_release(item);
   list_remove(&item->link);
@@ -177,6 +182,9 @@ static void fetch_set_put(struct fetch_set *set, const struct wire_string *topic
     list_create(&item->link);
     *slot = item;
     set->count++;
+    if (set->total != NULL) {
+      ++*set->total;
+    }
   }
   item->offset = wanted->fetch_offset;
   item->max_bytes = wanted->partition_max_bytes;
@@ -221,6 +229,9 @@ struct fetch_sessions *fetch_sessions_new(struct api_worker *worker)
 static void fetch_session_delete(struct fetch_sessions *sessions, struct fetch_session *session)
 {
   CHECK(session->fetch == NULL);
+  if (session->client != NULL && session->client->session == session) {
+    session->client->session = NULL;
+  }
   list_remove(&session->link);
   sessions->count--;
   fetch_set_destroy(&session->set);
@@ -258,8 +269,13 @@ void fetch_sessions_delete(struct fetch_sessions *sessions)
   mem_free(sessions);
 }
 
-static struct fetch_session *fetch_session_find(struct fetch_sessions *sessions, int32_t id)
+/// Finds an open session; the one that the connection used last is looked at first.
+static struct fetch_session *fetch_session_find(struct fetch_sessions *sessions, const struct api_client *client,
+                                                int32_t id)
 {
+  if (client != NULL && client->session != NULL && client->session->id == id && !client->session->is_closed) {
+    return client->session;
+  }
   LIST_EACH(&sessions->list, node)
   {
     struct fetch_session *session = CONTAINER_OF(node, struct fetch_session, link);
@@ -276,7 +292,7 @@ static int32_t fetch_session_new_id(struct fetch_sessions *sessions)
     uint32_t random = 0;
     CHECK(getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random);
     int32_t id = (int32_t)(random & INT32_MAX);
-    if (id != 0 && fetch_session_find(sessions, id) == NULL) {
+    if (id != 0 && fetch_session_find(sessions, NULL, id) == NULL) {
       return id;
     }
   }
@@ -303,6 +319,8 @@ static struct fetch_session *fetch_session_new(struct fetch_sessions *sessions, 
   session->id = fetch_session_new_id(sessions);
   session->uses_topic_ids = uses_topic_ids;
   fetch_set_create(&session->set);
+  session->set.total = &sessions->items;
+  client->session = session;
   list_append(&sessions->list, &session->link);
   sessions->count++;
   return session;
@@ -325,6 +343,16 @@ static void fetch_session_use(struct fetch_sessions *sessions, struct fetch_sess
   list_append(&sessions->list, &session->link);
 }
 
+/// Partitions that a request names.
+static int64_t fetch_count(const struct wire_fetch_request *body)
+{
+  int64_t count = 0;
+  for (int32_t i = 0; i < body->topics_count; i++) {
+    count += body->topics[i].partitions_count;
+  }
+  return count;
+}
+
 /// A request with an epoch of 0 or -1, or of a version without sessions: all partitions are in it.
 static void fetch_session_begin_full(struct fetch *fetch, const struct wire_fetch_request *body)
 {
@@ -333,11 +361,11 @@ static void fetch_session_begin_full(struct fetch *fetch, const struct wire_fetc
   fetch->is_full = true;
   fetch->set = &fetch->own;
   if (req->version >= FETCH_SESSION_VERSION) {
-    struct fetch_session *old = body->session_id != 0 ? fetch_session_find(sessions, body->session_id) : NULL;
+    struct fetch_session *old = body->session_id != 0 ? fetch_session_find(sessions, req->client, body->session_id) : NULL;
     if (old != NULL) {
       fetch_session_close(sessions, old);
     }
-    if (body->session_epoch == FETCH_EPOCH_INITIAL) {
+    if (body->session_epoch == FETCH_EPOCH_INITIAL && sessions->items + fetch_count(body) <= FETCH_ITEMS_MAX) {
       struct fetch_session *session = fetch_session_new(sessions, req->client, req->version >= FETCH_TOPIC_ID_VERSION);
       if (session != NULL) {
         fetch_session_use(sessions, session, fetch);
@@ -358,7 +386,7 @@ int16_t fetch_session_begin(struct fetch *fetch, const struct wire_fetch_request
   if (is_full) {
     fetch_session_begin_full(fetch, body);
   } else {
-    struct fetch_session *session = fetch_session_find(sessions, body->session_id);
+    struct fetch_session *session = fetch_session_find(sessions, req->client, body->session_id);
     if (session == NULL) {
       return WIRE_FETCH_SESSION_ID_NOT_FOUND;
     }
@@ -367,6 +395,10 @@ int16_t fetch_session_begin(struct fetch *fetch, const struct wire_fetch_request
     }
     if (session->uses_topic_ids != (req->version >= FETCH_TOPIC_ID_VERSION)) {
       return WIRE_FETCH_SESSION_TOPIC_ID_ERROR;
+    }
+    if (sessions->items + fetch_count(body) > FETCH_ITEMS_MAX) {
+      fetch_session_close(sessions, session); // the client goes on without one
+      return WIRE_FETCH_SESSION_ID_NOT_FOUND;
     }
     fetch_session_use(sessions, session, fetch);
   }

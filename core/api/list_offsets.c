@@ -267,11 +267,16 @@ static void list_offsets_turn(struct pool_job *job)
 static void list_offsets_turn_done(struct pool_job *job)
 {
   struct list_offsets_work *work = CONTAINER_OF(job, struct list_offsets_work, job);
+  struct request *req = work->req;
+  if (req->client == NULL) { // nobody wants to know any more
+    for (; work->done_count < work->lookup_count; work->done_count++) {
+      partition_unref(work->lookups[work->done_count].part);
+    }
+  }
   if (work->done_count == work->lookup_count) {
     list_offsets_answer(work);
     return;
   }
-  struct request *req = work->req;
   pool_submit(req->api->pool, &work->job, list_offsets_turn, req->worker->loop, list_offsets_turn_done);
 }
 

@@ -31,7 +31,7 @@ struct request {
   struct arena arena;                ///< memory that goes with the request
   struct api *api;                   ///< what handlers work with
   struct api_worker *worker;         ///< the worker it belongs to
-  struct api_client *client;         ///< its connection's state; valid until `cancel` returns or it is answered
+  struct api_client *client;         ///< its connection's state; NULL once the connection has closed
   struct frame *frame;               ///< owned until answered
   const struct wire_api *wire;       ///< codec of its api key
   const struct api_handler *handler; ///< who serves it

@@ -57,6 +57,11 @@ int topic_config_check(const struct topic_config *values, bool is_remote_storage
     snprintf(message, CONFIG_MESSAGE_SIZE, "luka.producer.type = sync is not supported yet");
     return ERR_CONFIG;
   }
+  if (values->flush_messages != INT64_MAX || values->flush_ms != INT64_MAX) {
+    snprintf(message, CONFIG_MESSAGE_SIZE, "%s is not supported yet: only its default is",
+             values->flush_messages != INT64_MAX ? "flush.messages" : "flush.ms");
+    return ERR_CONFIG;
+  }
   return 0;
 }
 

@@ -34,7 +34,7 @@ struct append_job {
   struct log_batch batch;   ///< the batch; its offsets are filled in
   int32_t leader_epoch;     ///< epoch the client believes in, -1: any
   int64_t append_time_ms;   ///< out: wall clock of the append
-  int64_t log_start_offset; ///< out: log start after the append
+  int64_t log_start_offset; ///< out: log start when the append began
   int result;               ///< out: 0, ERR_NOT_LEADER, ERR_STORAGE_OFFLINE, ERR_NO_SPACE, ERR_IO ...
 };
 

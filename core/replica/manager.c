@@ -111,7 +111,7 @@ static struct replica_change *replica_change_new(struct replica_manager *manager
   return change;
 }
 
-static void replica_change_finish(struct replica_change *change)
+static void replica_change_finish(struct replica_change *change, int result)
 {
   replica_change_done_fn done = change->done;
   void *arg = change->arg;
@@ -121,7 +121,7 @@ static void replica_change_finish(struct replica_change *change)
   mem_free(change->entries);
   mem_free(change->wanted);
   mem_free(change);
-  done(arg);
+  done(arg, result);
 }
 
 // ---- opening ----
@@ -188,7 +188,7 @@ static void replica_opened(struct replica_change *change)
   }
   partition_directory_change(&change->manager->directory, parts, (size_t)change->count, NULL, 0);
   mem_free(parts);
-  replica_change_finish(change);
+  replica_change_finish(change, 0);
 }
 
 static void replica_open_work(struct pool_job *job)
@@ -217,9 +217,10 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
     pool_submit(manager->options.pool, &change->pool, replica_open_work, manager->options.control, replica_open_done);
     return;
   }
-  // A failure of all directories shows in each entry.
-  if (log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false) < 0) {
-    slog_error("cannot start the data directories: %s", error_last()->message);
+  int result = log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false);
+  if (result < 0) {
+    replica_change_finish(change, result);
+    return;
   }
   replica_opened(change);
 }
@@ -249,7 +250,7 @@ static void replica_drop_work(struct pool_job *job)
 
 static void replica_drop_done(struct pool_job *job)
 {
-  replica_change_finish(CONTAINER_OF(job, struct replica_change, pool));
+  replica_change_finish(CONTAINER_OF(job, struct replica_change, pool), 0);
 }
 
 /// Control thread: one more partition has given up its role.
@@ -399,13 +400,35 @@ bool replica_manager_has_space(struct replica_manager *manager, struct partition
   return manager == NULL || log_manager_has_space(manager->options.logs, part->log, manager->options.reserve_bytes);
 }
 
-void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error)
+/// Logs the latest error of this thread, at most once a second for a partition.
+static void replica_report(struct partition *part, const char *what)
 {
   int64_t now_ms = clock_mono_ms();
-  if (atomic_exchange_explicit(&part->failure_logged_ms, now_ms, memory_order_relaxed) + REPLICA_LOG_INTERVAL_MS <= now_ms) {
-    slog_error("append to %s-%d failed: %s", part->topic, part->index, error_last()->message);
+  int64_t logged_ms = atomic_load_explicit(&part->failure_logged_ms, memory_order_relaxed);
+  if ((logged_ms == 0 || now_ms - logged_ms >= REPLICA_LOG_INTERVAL_MS) &&
+      atomic_compare_exchange_strong(&part->failure_logged_ms, &logged_ms, now_ms)) {
+    slog_error("%s %s-%d failed: %s", what, part->topic, part->index, error_last()->message);
   }
-  if (error == ERR_IO || error == ERR_READ_ONLY) {
+}
+
+/// A disk that gives errors is not used any more; a full one is.
+static void replica_fail_dir(struct replica_manager *manager, struct partition *part, int error)
+{
+  if (manager != NULL && (error == ERR_IO || error == ERR_READ_ONLY)) {
     log_manager_fail_dir(manager->options.logs, part->log, error);
+  }
+}
+
+void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error)
+{
+  replica_report(part, "append to");
+  replica_fail_dir(manager, part, error);
+}
+
+void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, int error)
+{
+  if (error == ERR_IO) {
+    replica_report(part, "reading");
+    replica_fail_dir(manager, part, error);
   }
 }

@@ -4,7 +4,7 @@
 // them for requests, and takes them away. Changes are made on the control thread, one at a time; finding needs no lock.
 //
 //   controller --apply--> replica_manager_open    pool: log opened    control: leader, in the table, done
-//   controller --apply--> replica_manager_delete  control: out of the table, appender: DELETED, waiters told
+//   controller --apply--> replica_manager_drop    control: out of the table, appender: DELETED, waiters told
 //                                                 pool: log renamed and closed    control: done
 #pragma once
 
@@ -41,7 +41,9 @@ void replica_manager_delete(struct replica_manager *manager);
 /// What the log manager asks: appenders for retention, high watermarks for checkpoints, failed directories.
 void replica_manager_log_hooks(struct replica_manager *manager, struct log_manager_hooks *hooks);
 
-typedef void (*replica_change_done_fn)(void *arg);
+/// The end of a change. `result` is 0, or with `is_load` ERR_* when no directory could be started, its error_last() still
+/// in place; a replica that cannot be opened is no error of the whole.
+typedef void (*replica_change_done_fn)(void *arg, int result);
 
 /// Opens the replicas that `topics` have on this broker and makes it their leader where they say so. A replica that
 /// cannot be opened is reported and stays offline. Control thread.
@@ -66,6 +68,9 @@ bool replica_manager_has_space(struct replica_manager *manager, struct partition
 
 /// An append failed: takes the log's directory offline unless the disk is only full. While holding the appender.
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error);
+
+/// A read failed: takes the log's directory offline when the disk is to blame. Any thread inside the epoch.
+void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, int error);
 
 /// Number of partitions with a replica here. Any thread inside the epoch.
 int64_t replica_manager_count(struct replica_manager *manager);

@@ -61,6 +61,7 @@ struct partition {
   struct replica_manager *manager;    ///< borrowed
   struct log *log;                    ///< NULL while offline; set before the partition is in the table, freed by the manager after it left
   _Atomic(int32_t) refs;              ///< references
+  bool is_removed;                    ///< taken out of the table; only the control thread looks
 
   _Atomic(uint64_t) sequence;         ///< odd while the snapshot is being written
   _Atomic(int32_t) role;              ///< enum partition_role

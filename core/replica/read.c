@@ -2,6 +2,7 @@
 #include "replica/read.h"
 
 #include "base/error.h"
+#include "replica/manager.h"
 
 /// Compares the epoch of the client's last record with this log's history (KIP-320, KIP-595): a client that read
 /// records which this log does not have is told where the two part.
@@ -46,7 +47,11 @@ int partition_read(struct partition *part, struct partition_read *read)
   }
   struct log_read_args args;
   partition_read_args(read, &args);
-  return log_read(part->log, &args, &read->slice);
+  int result = log_read(part->log, &args, &read->slice);
+  if (result == ERR_IO) {
+    replica_manager_read_failed(part->manager, part, result);
+  }
+  return result;
 }
 
 void partition_load(struct partition *part, const struct log_read_args *args)
@@ -57,7 +62,10 @@ void partition_load(struct partition *part, const struct log_read_args *args)
     return;
   }
   struct log_slice slice = {0};
-  if (log_read_cold(part->log, args, &slice) == 0) {
+  int result = log_read_cold(part->log, args, &slice);
+  if (result == 0) {
     log_slice_release(&slice);
+  } else {
+    replica_manager_read_failed(part->manager, part, result);
   }
 }

@@ -31,11 +31,10 @@ static struct partition_table *table_new(size_t count)
 static void table_free(struct epoch_retired *retired)
 {
   struct partition_table *table = CONTAINER_OF(retired, struct partition_table, retired);
-  for (size_t i = 0; i <= table->mask; i++) {
-    if (table->slots[i] != NULL) {
-      partition_unref(table->slots[i]);
-    }
+  for (size_t i = 0; i < table->removed_count; i++) {
+    partition_unref(table->removed[i]);
   }
+  mem_free(table->removed);
   mem_free(table);
 }
 
@@ -46,7 +45,7 @@ static void table_insert(struct partition_table *table, struct partition *part)
     CHECK(table->slots[at] != part);
     at = (at + 1) & table->mask;
   }
-  table->slots[at] = partition_ref(part);
+  table->slots[at] = part;
   table->count++;
 }
 
@@ -58,9 +57,15 @@ void partition_directory_create(struct partition_directory *directory)
 void partition_directory_destroy(struct partition_directory *directory)
 {
   struct partition_table *table = atomic_exchange(&directory->current, NULL);
-  if (table != NULL) {
-    table_free(&table->retired);
+  if (table == NULL) {
+    return;
   }
+  for (size_t i = 0; i <= table->mask; i++) {
+    if (table->slots[i] != NULL) {
+      partition_unref(table->slots[i]);
+    }
+  }
+  table_free(&table->retired);
 }
 
 struct partition *partition_directory_find(const struct partition_directory *directory, const struct uuid *topic_id,
@@ -75,28 +80,26 @@ struct partition *partition_directory_find(const struct partition_directory *dir
   }
 }
 
-static bool table_is_among(const struct partition *part, struct partition *const *list, size_t count)
-{
-  for (size_t i = 0; i < count; i++) {
-    if (list[i] == part) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void partition_directory_change(struct partition_directory *directory, struct partition *const *added, size_t added_count,
                                 struct partition *const *removed, size_t removed_count)
 {
   struct partition_table *old = atomic_load_explicit(&directory->current, memory_order_relaxed);
-  struct partition_table *fresh = table_new(old->count + added_count);
+  CHECK(removed_count <= old->count);
+  old->removed = removed_count > 0 ? mem_array(removed_count, sizeof *old->removed) : NULL;
+  old->removed_count = removed_count;
+  for (size_t i = 0; i < removed_count; i++) {
+    CHECK(!removed[i]->is_removed);
+    removed[i]->is_removed = true;
+    old->removed[i] = removed[i];
+  }
+  struct partition_table *fresh = table_new(old->count - removed_count + added_count);
   for (size_t i = 0; i <= old->mask; i++) {
-    if (old->slots[i] != NULL && !table_is_among(old->slots[i], removed, removed_count)) {
+    if (old->slots[i] != NULL && !old->slots[i]->is_removed) {
       table_insert(fresh, old->slots[i]);
     }
   }
   for (size_t i = 0; i < added_count; i++) {
-    table_insert(fresh, added[i]);
+    table_insert(fresh, partition_ref(added[i]));
   }
   atomic_store(&directory->current, fresh);
   epoch_retire(&old->retired, table_free);

@@ -342,4 +342,24 @@ describe("Fetch sessions", function()
     client:close()
     assert.equal(0, broker:stop())
   end)
+
+  it("are not kept for more partitions than a worker may remember", function()
+    local broker = brokers.start { set = { "workers=1" } }
+    local client = broker:connect()
+    local parts = {}
+    for i = 1, 100000 do parts[i] = { partition = i } end
+    local a = requests.create(client, "a")
+    local first = ask(client, 7, 0, 0, { { a, parts } })
+    assert.is_true(first.session_id ~= 0)
+    local second, third = broker:connect(), broker:connect()
+    assert.is_true(ask(second, 7, 0, 0, { { a, parts } }).session_id ~= 0)
+    local answer = ask(third, 7, 0, 0, { { a, { {} } } })
+    assert.same({ 0, 0, 0 }, { answer.error_code, answer.session_id, answer.responses[1].partitions[1].error_code })
+    -- Closing one makes room.
+    second:close()
+    requests.wait_until("a session is made", function() return ask(third, 7, 0, 0, { { a, { {} } } }).session_id ~= 0 end)
+    client:close()
+    third:close()
+    assert.equal(0, broker:stop())
+  end)
 end)

@@ -464,6 +464,37 @@ describe("Fetch", function()
     assert.same({ "new" }, records.values(fetch(client, old, {}, { version = 12 }).records))
   end)
 
+  -- The waits of the following are a minute, which is longer than these specs are patient.
+  it("does not wait for more bytes than it may give", function()
+    local a = topic()
+    requests.append(client, a, batch { records = { records.noise(4000, 1) } })
+    local part = fetch(client, a, {}, { max_wait_ms = 60000, min_bytes = 100000, max_bytes = 1000 })
+    assert.same({ 0 }, records.bases(part.records))
+  end)
+
+  it("does not wait when a limit has cut what there is at the end of a batch", function()
+    local a = topic()
+    for i = 1, 4 do requests.append(client, a, batch { records = { records.noise(30000, i) } }) end
+    local part = fetch(client, a, { partition_max_bytes = 65536 }, { max_wait_ms = 60000, min_bytes = 65536 })
+    assert.same({ 0, 1 }, records.bases(part.records))
+  end)
+
+  it("looks once at many partitions that all have news", function()
+    local a = topic { partitions = 40 }
+    local parts = {}
+    for i = 0, 39 do parts[i + 1] = { partition = i } end
+    local waiting = broker:connect()
+    local id = waiting:request("Fetch", NEWEST, requests.fetch_body(NEWEST, { { a, parts } }, { max_wait_ms = 60000, min_bytes = 1 }))
+    waiting:wait_until_read()
+    requests.append(client, a, batch { records = { "news" } }, { partition = 7 })
+    local found = {}
+    for _, part in ipairs(waiting:answer("Fetch", NEWEST, id).responses[1].partitions) do
+      if part.records ~= "" then found[#found + 1] = part.partition_index end
+    end
+    assert.same({ 7 }, found)
+    waiting:close()
+  end)
+
   it("gives readers every record while it is written", function()
     local load = os.getenv "LUKA_LOAD"
     local command = ("%s both --brokers 127.0.0.1:%d --topic busy --create --partitions 2 --connections 2 --depth 4 --records 10 "

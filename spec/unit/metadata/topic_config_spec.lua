@@ -89,6 +89,10 @@ describe("topic config", function()
       "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage." },
     { "a promise about disks that is not kept yet", { { "luka.producer.type", "sync" } },
       "luka.producer.type = sync is not supported yet" },
+    { "flushes by messages, which nothing does yet", { { "flush.messages", "1" } },
+      "flush.messages is not supported yet: only its default is" },
+    { "flushes by time, which nothing does yet", { { "flush.ms", "1000" } },
+      "flush.ms is not supported yet: only its default is" },
     { "a reserved name without meaning yet", { { "luka.partitioner", "x" } }, "Unknown topic config name: luka.partitioner" },
   } do
     it("refuses " .. case[1], function()
