@@ -8,10 +8,11 @@
 #   CC=clang     the other compiler (build/clang)
 #   ARCH=arm64   cross-build into build/arm64; scripts/arm64 prepares it
 #   SPEC=path    only the specs below that path
+#   ARGS=...     more arguments for the broker of `make run`
 #   VERBOSE=1    show the commands
 
 .DEFAULT_GOAL := build
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -81,10 +82,10 @@ build: ## build the program (build/luka) and the library
 	$(Q)scripts/setup build
 	$(Q)$(MAKE) $(PROGRAM) $(OUT)/libluka.a $(OUT)/libluka.so
 
-run: ## set up, build, start the broker with config.lua
+run: ## set up, build, start the broker with config.lua (ARGS="--set workers=2")
 	$(Q)scripts/setup build
 	$(Q)$(MAKE) $(PROGRAM)
-	$(Q)exec $(PROGRAM) serve config.lua
+	$(Q)exec $(PROGRAM) serve config.lua $(ARGS)
 
 test: ## set up, build, run the specs (SPEC=spec/unit/log, SAN=1, SAN=thread)
 	$(Q)scripts/setup build test $(if $(findstring clang,$(CC)),clang)

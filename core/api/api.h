@@ -51,7 +51,7 @@ struct api_client {
   struct list requests;    ///< unanswered ones, oldest first
   int request_count;       ///< how many
   int produce_count;       ///< how many of them are Produce
-  int hold_count;          ///< recompressions under way: a later Produce must not overtake them
+  int hold_count;          ///< batches on their way round by the pool: a later Produce must not overtake them
   struct fetch_session *session; ///< the fetch session it used last, or NULL
   char software[64];       ///< name and version that ApiVersions gave, for logs; empty: not told
 };

@@ -125,9 +125,22 @@ static void create_topics_copy(struct topic_change *change,
   topic->configs = configs;
 }
 
+/// How much the request names: topics, partitions that are assigned, configs.
+static int64_t create_topics_count(const struct wire_create_topics_request *body)
+{
+  int64_t count = body->topics_count;
+  for (int32_t i = 0; i < body->topics_count; i++) {
+    count += (int64_t)body->topics[i].assignments_count + body->topics[i].configs_count;
+  }
+  return count;
+}
+
 void create_topics_handle(struct request *req)
 {
   const struct wire_create_topics_request *body = req->body;
+  if (!request_check_count(req, create_topics_count(body))) {
+    return;
+  }
   struct topic_change *change = topic_change_new(req->worker, req, body->timeout_ms, create_topics_answer);
   struct controller_create *create = &change->create;
   create->arena = &change->arena;

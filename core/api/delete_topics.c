@@ -94,6 +94,9 @@ static void delete_topics_done(struct controller_drop *drop)
 void delete_topics_handle(struct request *req)
 {
   const struct wire_delete_topics_request *body = req->body;
+  if (!request_check_count(req, delete_topics_count(req))) {
+    return;
+  }
   if (!req->api->config->delete_topic_enable) {
     int16_t error = req->version >= DELETE_TOPICS_DISABLED ? WIRE_TOPIC_DELETION_DISABLED : WIRE_INVALID_REQUEST;
     delete_topics_fail(req, error, "Topics cannot be deleted: delete.topic.enable is false.");

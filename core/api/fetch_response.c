@@ -42,13 +42,12 @@ static void fetch_put_records(struct fetch *fetch, struct fetch_item *item, stru
   if (slice->length == 0) {
     return;
   }
-  struct response_region *region = arena_alloc(&fetch->req->arena, sizeof *region);
-  *region = (struct response_region){.fd = log_file_fd(slice->file),
-                                     .pos = slice->pos,
-                                     .length = slice->length,
-                                     .release = fetch_region_release,
-                                     .arg = slice->file};
-  records->region = region;
+  struct response_region region = {.fd = log_file_fd(slice->file),
+                                   .pos = slice->pos,
+                                   .length = slice->length,
+                                   .release = fetch_region_release,
+                                   .arg = slice->file};
+  records->region = request_region(fetch->req, &region);
   slice->file = NULL;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FindCoordinator, 0 to 6: which broker looks after a consumer group, a transactional id or a share partition. There
-// are no coordinators yet: whoever asks for one is told COORDINATOR_NOT_AVAILABLE, which clients retry.
+// are no coordinators yet: whoever asks for one is told COORDINATOR_NOT_AVAILABLE, which clients retry for ever without
+// a word to their user. So the log has a line about it, at most every 10 s.
 //
 //   version  rule
 //   0        groups only
@@ -10,17 +11,30 @@
 //   6        key type 2, share partition: <group>:<topic id>:<partition>, otherwise INVALID_REQUEST
 //
 // An empty key is a key like any other.
-#include <stdio.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api/handlers.h"
 #include "api/request.h"
+#include "base/slog.h"
 #include "base/uuid.h"
+#include "network/connection.h"
+#include "network/frame.h"
+#include "os/clock.h"
 #include "wire/error_codes.h"
 #include "wire/find_coordinator.h"
 
 enum find_coordinator_type { FIND_COORDINATOR_GROUP, FIND_COORDINATOR_TRANSACTION, FIND_COORDINATOR_SHARE };
-enum { FIND_COORDINATOR_BATCH = 4, FIND_COORDINATOR_SHARES = 6, FIND_COORDINATOR_DIGITS_MAX = 10 };
+enum {
+  FIND_COORDINATOR_BATCH = 4, // versions that brought a rule
+  FIND_COORDINATOR_SHARES = 6,
+  FIND_COORDINATOR_DIGITS_MAX = 10,
+  FIND_COORDINATOR_LOG_INTERVAL_MS = 10000,
+  FIND_COORDINATOR_KEY_SHOWN = 100, // bytes of a key in the log
+};
+
+/// When somebody who asks in vain was last logged, by any worker.
+static _Atomic(int64_t) find_coordinator_logged_ms = INT64_MIN / 2;
 
 /// One answer.
 struct find_coordinator_result {
@@ -93,6 +107,30 @@ static struct find_coordinator_result find_coordinator_of(const struct request *
   }
 }
 
+/// Says that somebody waits in vain.
+static void find_coordinator_log(const struct request *req, int8_t type, struct wire_string key)
+{
+  int64_t now_ms = clock_mono_ms();
+  int64_t logged_ms = atomic_load_explicit(&find_coordinator_logged_ms, memory_order_relaxed);
+  if ((type != FIND_COORDINATOR_GROUP && type != FIND_COORDINATOR_TRANSACTION) ||
+      now_ms - logged_ms < FIND_COORDINATOR_LOG_INTERVAL_MS ||
+      !atomic_compare_exchange_strong(&find_coordinator_logged_ms, &logged_ms, now_ms)) {
+    return;
+  }
+  const char *peer = connection_peer(req->frame->conn);
+  int length = key.length < FIND_COORDINATOR_KEY_SHOWN ? key.length : FIND_COORDINATOR_KEY_SHOWN;
+  length = length > 0 ? length : 0;
+  if (type == FIND_COORDINATOR_GROUP) {
+    slog_warn("%s asked for the coordinator of group '%.*s': consumer groups are not served yet; it will wait for "
+              "ever: read by partition (assign)",
+              peer, length, key.data);
+  } else {
+    slog_warn("%s asked for the coordinator of transactional id '%.*s': transactions are not served yet; it will wait "
+              "for ever",
+              peer, length, key.data);
+  }
+}
+
 void find_coordinator_handle(struct request *req)
 {
   const struct wire_find_coordinator_request *body = req->body;
@@ -100,6 +138,7 @@ void find_coordinator_handle(struct request *req)
   wire_find_coordinator_response_init(&resp);
   if (req->version < FIND_COORDINATOR_BATCH) {
     struct find_coordinator_result result = find_coordinator_of(req, body->key_type, body->key);
+    find_coordinator_log(req, body->key_type, body->key);
     resp.error_code = result.error;
     resp.error_message = wire_string_from(result.message);
     resp.node_id = -1;
@@ -110,6 +149,9 @@ void find_coordinator_handle(struct request *req)
   }
   resp.coordinators_count = body->coordinator_keys_count;
   resp.coordinators = request_array(req, resp.coordinators_count, sizeof *resp.coordinators);
+  if (resp.coordinators_count > 0) {
+    find_coordinator_log(req, body->key_type, body->coordinator_keys[0]);
+  }
   for (int32_t i = 0; i < resp.coordinators_count; i++) {
     struct find_coordinator_result result = find_coordinator_of(req, body->key_type, body->coordinator_keys[i]);
     struct wire_find_coordinator_response_coordinator *entry = &resp.coordinators[i];

@@ -16,7 +16,7 @@
 //
 //   version  rule
 //   0        no timestamps: a list of offsets at which segments begin, newest first, at most max_num_offsets; a
-//            partition may be asked for several times
+//            partition may be asked for several times, within a million segments: the rest gets INVALID_REQUEST
 //   2        isolation level: read_committed ends at the last stable offset; a level that is neither is
 //            UNKNOWN_SERVER_ERROR for all
 //   4        leader epochs
@@ -47,6 +47,7 @@ enum {
   LIST_OFFSETS_NOT_AVAILABLE = 5,
   LIST_OFFSETS_CONSUMER = -1, // replica id
   LIST_OFFSETS_TURN = 16,     // lookups that one turn on the pool does
+  LIST_OFFSETS_BEGINS_MAX = 1000000, // segments that version 0 looks at for one request
 };
 
 enum list_offsets_time {
@@ -58,11 +59,17 @@ enum list_offsets_time {
   LIST_OFFSETS_EARLIEST_PENDING_UPLOAD = -6,
 };
 
-/// How often a partition is asked for.
-enum list_offsets_repeat {
-  LIST_OFFSETS_ONCE,     // just here
-  LIST_OFFSETS_REPEATED, // here, and again later
-  LIST_OFFSETS_REPEAT,   // here again
+/// Where the segments of one partition begin.
+struct list_offsets_begins {
+  struct log_time_offset *list; ///< oldest first; NULL: not looked at yet
+  int32_t count;                ///< how many
+};
+
+/// One partition of the question: where it is named first, and whether it is named again.
+struct list_offsets_mention {
+  int32_t first;                     ///< place of its first mention
+  bool is_repeated;                  ///< at the first mention: there are more
+  struct list_offsets_begins begins; ///< at the first mention, in version 0
 };
 
 /// One partition whose log is searched on the pool.
@@ -78,6 +85,8 @@ struct list_offsets_work {
   struct pool_job job;                    ///< a turn on the pool
   struct request *req;                    ///< the request
   struct wire_list_offsets_response resp; ///< the answer as far as it is known
+  struct list_offsets_mention *mentions;  ///< one per partition, in the order of the question
+  int32_t begins_left;                    ///< version 0: segments that may still be looked at
   struct list_offsets_lookup *lookups;    ///< what the pool has to do
   int32_t lookup_count;                   ///< how much
   int32_t done_count;                     ///< how much of it is done
@@ -199,46 +208,53 @@ static void list_offsets_search(const struct request *req, const struct list_off
 
 // ---- version 0 ----
 
-/// Lists where segments begin, and the log's end, each with the time it was last written to; oldest first.
-///
-/// @return how many
-static int32_t list_offsets_begins(struct request *req, const struct partition *part,
-                                   const struct partition_state *state, struct log_time_offset **begins)
+/// Lists where segments begin, and the log's end, each with the time it was last written to.
+static void list_offsets_look(struct request *req, const struct partition *part, const struct partition_state *state,
+                              struct list_offsets_begins *begins)
 {
   int room = log_segment_count(part->log);
   struct log_segment_info *infos = request_array(req, room, sizeof *infos);
   int count = log_segments(part->log, infos, room);
-  *begins = request_array(req, count + 1, sizeof **begins);
+  begins->list = request_array(req, count + 1, sizeof *begins->list);
   for (int i = 0; i < count; i++) {
     int64_t begin = infos[i].base_offset > state->log_start_offset ? infos[i].base_offset : state->log_start_offset;
-    (*begins)[i] = (struct log_time_offset){.offset = begin, .timestamp = infos[i].modified_ms};
+    begins->list[i] = (struct log_time_offset){.offset = begin, .timestamp = infos[i].modified_ms};
   }
   if (count > 0 && infos[count - 1].size_bytes > 0) {
-    (*begins)[count++] = (struct log_time_offset){.offset = log_end_offset(part->log), .timestamp = clock_wall_ms()};
+    begins->list[count++] = (struct log_time_offset){.offset = log_end_offset(part->log), .timestamp = clock_wall_ms()};
   }
-  return count;
+  begins->count = count;
 }
 
-/// Answers as version 0 wants it.
-static void list_offsets_old_style(struct request *req, const struct partition *part,
-                                   const struct partition_state *state,
+/// Answers as version 0 wants it. Segments are listed once for a partition, however often it is asked for.
+static void list_offsets_old_style(struct list_offsets_work *work, const struct partition *part,
+                                   const struct partition_state *state, struct list_offsets_begins *begins,
                                    const struct wire_list_offsets_request_list_offsets_partition *asked,
                                    struct wire_list_offsets_response_list_offsets_partition_response *result)
 {
-  struct log_time_offset *begins;
-  int32_t last = list_offsets_begins(req, part, state, &begins) - 1;
+  struct request *req = work->req;
+  if (begins->list == NULL) {
+    list_offsets_look(req, part, state, begins);
+  }
+  if (begins->count > work->begins_left) {
+    list_offsets_fail(result, WIRE_INVALID_REQUEST);
+    return;
+  }
+  work->begins_left -= begins->count;
+  int32_t last = begins->count - 1;
   if (asked->timestamp == LIST_OFFSETS_EARLIEST) {
     last = last < 0 ? last : 0;
   } else if (asked->timestamp >= 0) {
-    while (last >= 0 && begins[last].timestamp > asked->timestamp) {
+    while (last >= 0 && begins->list[last].timestamp > asked->timestamp) {
       last--;
     }
   }
   int64_t limit = list_offsets_limit(req, part, state);
-  int64_t *offsets = request_array(req, last + 1, sizeof *offsets);
+  int32_t room = last + 1 < asked->max_num_offsets ? last + 1 : asked->max_num_offsets;
+  int64_t *offsets = request_array(req, room, sizeof *offsets);
   int32_t count = 0;
   for (; last >= 0 && count < asked->max_num_offsets; last--) {
-    int64_t offset = begins[last].offset < limit ? begins[last].offset : limit;
+    int64_t offset = begins->list[last].offset < limit ? begins->list[last].offset : limit;
     if (count == 0 || offset != offsets[count - 1]) {
       offsets[count++] = offset;
     }
@@ -277,11 +293,11 @@ static void list_offsets_turn_done(struct pool_job *job)
     list_offsets_answer(work);
     return;
   }
-  pool_submit(req->api->pool, &work->job, list_offsets_turn, req->worker->loop, list_offsets_turn_done);
+  pool_submit_long(req->api->pool, &work->job, list_offsets_turn, req->worker->loop, list_offsets_turn_done);
 }
 
 /// Answers one partition, or leaves it to the pool.
-static void list_offsets_partition(struct list_offsets_work *work, const struct metadata_topic *topic,
+static void list_offsets_partition(struct list_offsets_work *work, const struct metadata_topic *topic, int32_t place,
                                    const struct wire_list_offsets_request_list_offsets_partition *asked,
                                    struct wire_list_offsets_response_list_offsets_partition_response *result)
 {
@@ -301,7 +317,8 @@ static void list_offsets_partition(struct list_offsets_work *work, const struct 
   if (error != WIRE_NONE) {
     list_offsets_fail(result, error);
   } else if (req->version < LIST_OFFSETS_TIMES) {
-    list_offsets_old_style(req, part, &state, asked, result);
+    struct list_offsets_mention *first = &work->mentions[work->mentions[place].first];
+    list_offsets_old_style(work, part, &state, &first->begins, asked, result);
   } else if (asked->timestamp >= 0 || asked->timestamp == LIST_OFFSETS_MAX_TIMESTAMP) {
     work->lookups[work->lookup_count++] = (struct list_offsets_lookup){
         .part = partition_ref(part),
@@ -315,9 +332,9 @@ static void list_offsets_partition(struct list_offsets_work *work, const struct 
 }
 
 /// How many partitions the question has.
-static int32_t list_offsets_count(const struct wire_list_offsets_request *body)
+static int64_t list_offsets_count(const struct wire_list_offsets_request *body)
 {
-  int32_t total = 0;
+  int64_t total = 0;
   for (int32_t t = 0; t < body->topics_count; t++) {
     total += body->topics[t].partitions_count;
   }
@@ -325,26 +342,22 @@ static int32_t list_offsets_count(const struct wire_list_offsets_request *body)
 }
 
 /// Finds partitions that are asked for several times.
-///
-/// @return one entry per partition, in the order of the question
-static const uint8_t *list_offsets_repeats(struct request *req, const struct wire_list_offsets_request *body,
-                                           int32_t total)
+static void list_offsets_find_repeats(struct list_offsets_work *work, int32_t total)
 {
   static const struct uuid NO_ID;
-  uint8_t *repeats = request_array(req, total, sizeof *repeats);
+  struct request *req = work->req;
+  const struct wire_list_offsets_request *body = req->body;
+  work->mentions = request_array(req, total, sizeof *work->mentions);
   struct key_set seen;
   key_set_create(&seen, &req->arena, total);
   for (int32_t t = 0, place = 0; t < body->topics_count; t++) {
     const struct wire_list_offsets_request_list_offsets_topic *topic = &body->topics[t];
     for (int32_t p = 0; p < topic->partitions_count; p++, place++) {
       int32_t first = key_set_put(&seen, topic->name, &NO_ID, topic->partitions[p].partition_index, place);
-      if (first != place) {
-        repeats[first] = LIST_OFFSETS_REPEATED;
-        repeats[place] = LIST_OFFSETS_REPEAT;
-      }
+      work->mentions[place].first = first;
+      work->mentions[first].is_repeated |= first != place;
     }
   }
-  return repeats;
 }
 
 /// Answers all partitions that need no reading.
@@ -353,8 +366,8 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
   struct request *req = work->req;
   const struct wire_list_offsets_request *body = req->body;
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
-  int32_t total = list_offsets_count(body);
-  const uint8_t *repeats = list_offsets_repeats(req, body, total);
+  int32_t total = (int32_t)list_offsets_count(body);
+  list_offsets_find_repeats(work, total);
   work->lookups = request_array(req, total, sizeof *work->lookups);
   work->resp.topics = request_array(req, body->topics_count, sizeof *work->resp.topics);
   work->resp.topics_count = body->topics_count;
@@ -367,8 +380,9 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
     entry->partitions = request_array(req, asked->partitions_count, sizeof *entry->partitions);
     entry->partitions_count = 0;
     for (int32_t p = 0; p < asked->partitions_count; p++, place++) {
+      const struct list_offsets_mention *mention = &work->mentions[place];
       bool is_old = req->version < LIST_OFFSETS_TIMES;
-      if (!is_old && repeats[place] == LIST_OFFSETS_REPEAT) {
+      if (!is_old && mention->first != place) {
         continue;
       }
       struct wire_list_offsets_response_list_offsets_partition_response *result =
@@ -377,10 +391,10 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
       result->partition_index = asked->partitions[p].partition_index;
       if (has_bad_isolation) {
         list_offsets_fail(result, WIRE_UNKNOWN_SERVER_ERROR);
-      } else if (!is_old && repeats[place] == LIST_OFFSETS_REPEATED) {
+      } else if (!is_old && mention->is_repeated) {
         list_offsets_fail(result, WIRE_INVALID_REQUEST);
       } else {
-        list_offsets_partition(work, topic, &asked->partitions[p], result);
+        list_offsets_partition(work, topic, place, &asked->partitions[p], result);
       }
     }
   }
@@ -389,12 +403,12 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
 void list_offsets_handle(struct request *req)
 {
   const struct wire_list_offsets_request *body = req->body;
-  if (list_offsets_count(body) > WIRE_ARRAY_MAX) {
-    request_refuse(req, "asks for more than a million partitions");
+  if (!request_check_count(req, body->topics_count) || !request_check_count(req, list_offsets_count(body))) {
     return;
   }
   struct list_offsets_work *work = request_array(req, 1, sizeof *work);
   work->req = req;
+  work->begins_left = LIST_OFFSETS_BEGINS_MAX;
   wire_list_offsets_response_init(&work->resp);
   bool has_isolation = req->version >= LIST_OFFSETS_ISOLATION;
   list_offsets_begin(work, has_isolation && body->isolation_level != 0 && body->isolation_level != 1);
@@ -402,5 +416,5 @@ void list_offsets_handle(struct request *req)
     list_offsets_answer(work);
     return;
   }
-  pool_submit(req->api->pool, &work->job, list_offsets_turn, req->worker->loop, list_offsets_turn_done);
+  pool_submit_long(req->api->pool, &work->job, list_offsets_turn, req->worker->loop, list_offsets_turn_done);
 }

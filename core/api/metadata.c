@@ -329,6 +329,9 @@ static void metadata_fail(struct request *req, const struct wire_metadata_reques
 void metadata_handle(struct request *req)
 {
   const struct wire_metadata_request *body = req->body;
+  if (!request_check_count(req, body->topics_count)) {
+    return;
+  }
   int16_t error = metadata_check(req, body);
   if (error != WIRE_NONE) {
     metadata_fail(req, body, error);

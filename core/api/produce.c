@@ -4,6 +4,7 @@
 // buffer, then given to the appender of its partition. The answer goes out when the last partition is done.
 //
 //   find the partition -> batch_validate() -> partition_submit() ... produce_appended() -> answer
+//                     \-> what must be unpacked or packed: the pool (produce_pool.c) -/
 //
 // With acks=0 there is no answer; an error then closes the connection, which is all a client can see (KAFKA-1755). A
 // partition named twice in a request is appended once, with the last batch given, and entries of one topic are answered
@@ -119,7 +120,9 @@ static void produce_appended(struct append_job *job)
   if (job->result < 0) {
     part->error = api_wire_error(job->result);
   }
-  record_buffer_destroy(&part->packed);
+  if (part->pooled != NULL) {
+    record_buffer_destroy(&part->pooled->packed);
+  }
   produce_release(part->produce);
 }
 
@@ -149,13 +152,12 @@ static struct partition *produce_find(struct produce *produce, const struct meta
   return found;
 }
 
-/// Validates a part's batch in place.
-static int produce_validate(struct produce *produce, struct produce_part *part, const struct metadata_topic *topic)
+/// What a part's batch is judged by. The rules may outlive the turn: they borrow from the partition, not the image.
+static void produce_rules(const struct produce *produce, const struct produce_part *part,
+                          const struct topic_config *config, const struct partition *found, struct batch_rules *rules)
 {
-  const struct topic_config *config = &topic->config;
-  produce_choose_codec(part, config);
-  struct batch_rules rules = {
-      .topic = topic->name,
+  *rules = (struct batch_rules){
+      .topic = found->topic,
       .partition = part->index,
       .now_ms = clock_wall_ms(),
       .timestamp_before_max_ms = config->message_timestamp_before_max_ms,
@@ -163,16 +165,10 @@ static int produce_validate(struct produce *produce, struct produce_part *part, 
       .max_message_bytes = config->max_message_bytes,
       .is_append_time = config->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND,
       .is_compacted = (config->cleanup_policy & CLEANUP_COMPACT) != 0,
-      .needs_records = config->luka_validate == TOPIC_VALIDATE_FULL || produce_needs_recompress(part),
+      .needs_records = config->luka_validate == TOPIC_VALIDATE_FULL,
       .only_format_2 = true,
       .refuses_zstd = produce->req->version < PRODUCE_ZSTD_VERSION,
   };
-  part->is_append_time = rules.is_append_time;
-  part->max_message_bytes = config->max_message_bytes;
-  // The frame is this request's alone, and its bytes may be patched: network/frame.h.
-  uint8_t *bytes = (uint8_t *)(uintptr_t)part->records.data;
-  size_t size = part->records.length > 0 ? (size_t)part->records.length : 0;
-  return batch_validate(bytes, size, &rules, &produce->req->arena, &part->verdict);
 }
 
 /// Refuses transactional batches: without a transactional id as Kafka does, with one because there is no transaction
@@ -184,6 +180,23 @@ static int16_t produce_check_transaction(const struct produce *produce, const st
     return WIRE_NONE;
   }
   return body->transactional_id.length < 0 ? WIRE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED : WIRE_INVALID_TXN_STATE;
+}
+
+void produce_validate(struct produce_part *part, const struct partition *found, const struct batch_rules *rules,
+                      struct arena *arena)
+{
+  // The frame is this request's alone, and its bytes may be patched: network/frame.h.
+  uint8_t *bytes = (uint8_t *)(uintptr_t)part->records.data;
+  size_t size = part->records.length > 0 ? (size_t)part->records.length : 0;
+  int result = batch_validate(bytes, size, rules, arena, &part->verdict);
+  if (result == 0) {
+    part->error = produce_check_transaction(part->produce, part);
+    return;
+  }
+  part->error = api_wire_error(result);
+  if (part->verdict.was_examined && result != ERR_BATCH_TOO_LARGE) {
+    part->job.log_start_offset = atomic_load(&found->log_start_offset);
+  }
 }
 
 void produce_append(struct produce_part *part, struct partition *found, uint8_t *bytes, size_t size)
@@ -210,24 +223,31 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   if (found == NULL) {
     return;
   }
-  int result = produce_validate(produce, part, topic);
-  if (result < 0) {
-    part->error = api_wire_error(result);
-    if (part->verdict.was_examined && result != ERR_BATCH_TOO_LARGE) {
-      part->job.log_start_offset = atomic_load(&found->log_start_offset);
-    }
+  const struct topic_config *config = &topic->config;
+  struct batch_rules rules;
+  produce_rules(produce, part, config, found, &rules);
+  part->is_append_time = rules.is_append_time;
+  bool is_recompressed = produce_needs_recompress(part, config);
+  rules.needs_records |= is_recompressed;
+  size_t size = part->records.length > 0 ? (size_t)part->records.length : 0;
+  if (is_recompressed || batch_validate_unpacks(part->records.data, size, &rules)) {
+    produce_pool(part, found, &rules, config);
     return;
   }
-  part->error = produce_check_transaction(produce, part);
-  if (part->error != WIRE_NONE) {
-    return;
+  produce_validate(part, found, &rules, &produce->req->arena);
+  if (part->error == WIRE_NONE) {
+    produce_append(part, found, (uint8_t *)(uintptr_t)part->records.data, part->verdict.header.size);
   }
-  uint8_t *bytes = (uint8_t *)(uintptr_t)part->records.data;
-  if (produce_needs_recompress(part)) {
-    produce_recompress(part, found);
-  } else {
-    produce_append(part, found, bytes, part->verdict.header.size);
+}
+
+/// How many partitions a request has.
+static int64_t produce_count(const struct wire_produce_request *body)
+{
+  int64_t total = 0;
+  for (int32_t i = 0; i < body->topic_data_count; i++) {
+    total += body->topic_data[i].partition_data_count;
   }
+  return total;
 }
 
 /// Lays out the parts of a request so that those of one topic follow each other; a partition named twice keeps its
@@ -235,10 +255,7 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
 static void produce_gather(struct produce *produce, const struct wire_produce_request *body)
 {
   struct request *req = produce->req;
-  int32_t total = 0;
-  for (int32_t i = 0; i < body->topic_data_count; i++) {
-    total += body->topic_data[i].partition_data_count;
-  }
+  int32_t total = (int32_t)produce_count(body);
   produce->parts = request_array(req, total, sizeof *produce->parts);
   struct key_set topics;
   struct key_set partitions;
@@ -281,6 +298,9 @@ static void produce_gather(struct produce *produce, const struct wire_produce_re
 void produce_handle(struct request *req)
 {
   const struct wire_produce_request *body = req->body;
+  if (!request_check_count(req, body->topic_data_count) || !request_check_count(req, produce_count(body))) {
+    return;
+  }
   struct produce *produce = arena_zalloc(&req->arena, sizeof *produce);
   req->state = produce;
   produce->req = req;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Produce request under way: produce.c finds, validates, appends and answers, produce_recompress.c takes those batches
-// round by the pool whose topic has a compression type of its own.
+// A Produce request under way: produce.c finds, validates, appends and answers; produce_pool.c takes those batches
+// round by the pool that must be unpacked or packed.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/uuid.h"
 #include "event/pool.h"
 #include "record/buffer.h"
@@ -19,24 +20,32 @@ struct request;
 struct topic_config;
 
 struct produce;
+struct produce_pooled;
 
 /// One partition of a request.
 struct produce_part {
-  struct append_job job;        ///< the append
-  struct produce *produce;      ///< the request it belongs to
-  struct uuid topic_id;         ///< as the client gave it, zero below version 13
-  struct wire_string topic;     ///< the same, null from version 13 on
-  int32_t index;                ///< partition
-  struct wire_records records;  ///< what to append
-  struct batch_verdict verdict; ///< what validation found
-  bool is_append_time;          ///< the topic's timestamps are ours
-  struct partition *found;      ///< where it goes; referenced while it is recompressed
-  struct pool_job pool;         ///< recompressing
-  struct record_buffer packed;  ///< the recompressed batch, owned; empty when the client's bytes are used
-  int32_t max_message_bytes;    ///< the topic's limit, for the recompressed batch
-  int codec;                    ///< the topic's own codec; -1: as the producer sent it
-  int level;                    ///< its level
-  int16_t error;                ///< wire code
+  struct append_job job;         ///< the append
+  struct produce *produce;       ///< the request it belongs to
+  struct uuid topic_id;          ///< as the client gave it, zero below version 13
+  struct wire_string topic;      ///< the same, null from version 13 on
+  struct wire_records records;   ///< what to append
+  struct batch_verdict verdict;  ///< what validation found
+  struct produce_pooled *pooled; ///< its turn on the pool, in the request's arena; NULL: none
+  int32_t index;                 ///< partition
+  bool is_append_time;           ///< the topic's timestamps are ours
+  int16_t error;                 ///< wire code
+};
+
+/// A part's turn on the pool.
+struct produce_pooled {
+  struct pool_job job;         ///< the turn
+  struct produce_part *part;   ///< whose it is
+  struct partition *found;     ///< where the batch goes; referenced during the turn
+  struct batch_rules rules;    ///< what it is validated by
+  struct arena arena;          ///< for texts of the verdict, until they are copied to the request's
+  struct record_buffer packed; ///< the batch in the topic's codec, owned; empty when the client's bytes are used
+  int codec;                   ///< the topic's own codec; -1: as the producer sent it
+  int level;                   ///< its level
 };
 
 /// One request, in its arena.
@@ -48,15 +57,22 @@ struct produce {
   int16_t acks;               ///< as asked
 };
 
-/// Fills in the codec that a topic asks for. Any thread.
-void produce_choose_codec(struct produce_part *part, const struct topic_config *config);
+/// Validates a part's batch in place, and leaves the error in the part, or WIRE_NONE. On the request's worker or on the
+/// pool.
+///
+/// @param found  where the batch goes; referenced, or borrowed for the turn
+/// @param arena  for texts of the verdict
+void produce_validate(struct produce_part *part, const struct partition *found, const struct batch_rules *rules,
+                      struct arena *arena);
 
-/// True when a batch of at least a header's size is not in the codec that its topic asks for.
-bool produce_needs_recompress(const struct produce_part *part);
+/// Whether a part's batch is not in the codec that its topic asks for; false where there is no batch. Any thread.
+bool produce_needs_recompress(const struct produce_part *part, const struct topic_config *config);
 
-/// Recompresses a validated batch on the pool, then calls produce_append() or leaves an error in the part, and gives
-/// back the request's hold on its connection. On the request's worker.
-void produce_recompress(struct produce_part *part, struct partition *found);
+/// Validates a part on the pool, and gives its batch the codec that the topic asks for; then calls produce_append() or
+/// leaves an error in the part. Until then the connection's next Produce is held back, so that it does not overtake
+/// this one. On the request's worker.
+void produce_pool(struct produce_part *part, struct partition *found, const struct batch_rules *rules,
+                  const struct topic_config *config);
 
 /// Gives a validated batch to the appender of its partition. On the request's worker.
 void produce_append(struct produce_part *part, struct partition *found, uint8_t *bytes, size_t size);

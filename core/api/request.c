@@ -13,6 +13,7 @@
 #include "network/frame.h"
 #include "network/response.h"
 #include "os/clock.h"
+#include "os/errinj.h"
 #include "wire/apis.h"
 #include "wire/codec.h"
 #include "wire/header.h"
@@ -21,6 +22,12 @@
 enum {
   REQUEST_FREE_MAX = 64,        // requests kept for reuse by a worker
   REQUEST_LOG_INTERVAL_MS = 1000,
+};
+
+/// A region of the answer, while it is not sent.
+struct request_region {
+  struct response_region region; ///< owned
+  struct request_region *next;   ///< registered before this one
 };
 
 struct request *request_new(struct api_worker *worker, struct api_client *client, struct frame *frame)
@@ -80,28 +87,30 @@ static void request_log_refusal(struct request *req, const char *why)
             req->wire != NULL ? req->wire->name : "request", req->version, why);
 }
 
+/// Gives back the file regions of an answer that will not be sent.
+static void request_drop_regions(struct request *req)
+{
+  for (struct request_region *entry = req->regions; entry != NULL; entry = entry->next) {
+    if (entry->region.release != NULL) {
+      entry->region.release(entry->region.arg);
+    }
+  }
+  req->regions = NULL;
+}
+
 void request_refuse(struct request *req, const char *why)
 {
   request_log_refusal(req, why);
+  request_drop_regions(req);
   connection_respond_and_close(request_leave(req), NULL);
   request_free(req);
 }
 
 void request_respond_nothing(struct request *req)
 {
+  request_drop_regions(req);
   connection_respond(request_leave(req), NULL);
   request_free(req);
-}
-
-/// Gives back the file regions of an answer that will not be sent.
-static void request_drop_regions(struct wire_writer *w)
-{
-  for (size_t i = 0; i < w->splice_count; i++) {
-    struct response_region *region = w->splices[i].region;
-    if (region->release != NULL) {
-      region->release(region->arg);
-    }
-  }
 }
 
 void request_respond(struct request *req, const void *response)
@@ -112,7 +121,11 @@ void request_respond(struct request *req, const void *response)
   struct wire_response_header header;
   wire_response_header_init(&header);
   header.correlation_id = req->correlation_id;
-  int result = wire_response_header_write(&header, &w, wire_response_header_version(req->wire->key, req->version));
+  int injected = req->regions != NULL ? errinj_check(ERRINJ_API_ENCODE) : 0;
+  int result = injected != 0 ? error_set(ERR_INVALID, "a fault was injected") : 0;
+  if (result == 0) {
+    result = wire_response_header_write(&header, &w, wire_response_header_version(req->wire->key, req->version));
+  }
   if (result == 0) {
     result = req->wire->response->write(response, &w, req->version);
   }
@@ -121,7 +134,7 @@ void request_respond(struct request *req, const void *response)
     result = response_from_writer(&w, &resp);
   }
   if (result < 0) {
-    request_drop_regions(&w);
+    request_drop_regions(req);
     wire_writer_destroy(&w);
     slog_error("cannot encode the answer to %s version %d: %s", req->wire->name, req->version, error_last()->message);
     connection_respond_and_close(request_leave(req), NULL);
@@ -130,6 +143,23 @@ void request_respond(struct request *req, const void *response)
     connection_respond(request_leave(req), resp);
   }
   request_free(req);
+}
+
+void *request_region(struct request *req, const struct response_region *region)
+{
+  struct request_region *entry = arena_alloc(&req->arena, sizeof *entry);
+  *entry = (struct request_region){.region = *region, .next = req->regions};
+  req->regions = entry;
+  return &entry->region;
+}
+
+bool request_check_count(struct request *req, int64_t count)
+{
+  if (count > REQUEST_PARTITIONS_MAX) {
+    request_refuse(req, "names more than 100000 partitions or topics");
+    return false;
+  }
+  return true;
 }
 
 void *request_array(struct request *req, int32_t count, size_t item_size)

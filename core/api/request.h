@@ -23,7 +23,13 @@ struct api_handler;
 struct api_worker;
 struct frame;
 struct request;
+struct request_region;
+struct response_region;
 struct wire_api;
+
+enum {
+  REQUEST_PARTITIONS_MAX = 100000, ///< most partitions, or topics, that one request may name; beyond, it is refused
+};
 
 typedef void (*request_fn)(struct request *req);
 
@@ -40,13 +46,15 @@ struct request {
   struct wire_string client_id;      ///< borrowed from the frame, may be null
   void *body;                        ///< the decoded request, struct wire_*_request
   void *state;                       ///< the handler's, in the arena
+  struct request_region *regions;    ///< given back if the answer is not sent, in the arena; newest first
   request_fn cancel;                 ///< called when the connection closes while it waits; NULL: nothing to end
   struct list link;                  ///< in the client's list of unanswered requests
 };
 
 /// Encodes and sends the answer, then frees the request. On the worker's thread.
 ///
-/// Regions of records given in the response belong to the response from now on, also when it cannot be sent.
+/// Regions of records made with request_region() belong to the response from now on; they are given back when it cannot
+/// be sent.
 ///
 /// @param response  struct wire_*_response, borrowed during the call
 void request_respond(struct request *req, const void *response);
@@ -58,6 +66,19 @@ void request_respond_nothing(struct request *req);
 ///
 /// @param why  what was wrong with the request
 void request_refuse(struct request *req, const char *why);
+
+/// Registers a region of records, which is taken: it goes out with the answer, or is given back with the request when
+/// there is none. Every region must be in the answer.
+///
+/// @param region  copied
+/// @return for wire_records.region; borrowed until the request is answered
+void *request_region(struct request *req, const struct response_region *region);
+
+/// Tests how much a request names before memory is made for each of it; refuses it beyond REQUEST_PARTITIONS_MAX.
+///
+/// @param count  partitions or topics
+/// @return false when the request is refused, and gone
+bool request_check_count(struct request *req, int64_t count);
 
 /// Zeroed memory of the request for `count` items.
 void *request_array(struct request *req, int32_t count, size_t item_size);

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "base/check.h"
 
@@ -21,6 +22,18 @@ static struct epoch_thread *epoch_threads;
 static struct epoch_retired *epoch_list;
 
 static _Thread_local struct epoch_thread *epoch_self;
+
+enum { EPOCH_FEW = 64 }; // retired things up to which every epoch_leave() looks at them
+
+/// True once in each tick of the coarse clock (some milliseconds).
+static bool epoch_is_time(void)
+{
+  static _Atomic(int64_t) last;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  int64_t tick = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+  return atomic_exchange_explicit(&last, tick, memory_order_relaxed) != tick;
+}
 
 void epoch_register(struct epoch_thread *thread)
 {
@@ -70,8 +83,10 @@ void epoch_leave(void)
   struct epoch_thread *self = epoch_self;
   CHECK(self != NULL);
   atomic_store_explicit(&self->entered, 0, memory_order_release);
-  // Retirements are rare, so whoever leaves looks after them at once: nothing waits in an idle process.
-  if (atomic_load_explicit(&epoch_waiting, memory_order_relaxed) > 0) {
+  // Retirements are rare, so whoever leaves looks after them at once: nothing waits in an idle process. A long list is
+  // one that a thread pins for long (a pool job that waits for a disk): then it is looked at now and then.
+  uint32_t waiting = atomic_load_explicit(&epoch_waiting, memory_order_relaxed);
+  if (waiting > 0 && (waiting < EPOCH_FEW || epoch_is_time())) {
     epoch_collect();
   }
 }

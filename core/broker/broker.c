@@ -2,8 +2,10 @@
 //
 // Start and stop, in one order:
 //
-//   data directories locked and read -> metastore -> workers, sockets bound -> control loop: controller loads, topic
+//   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, topic
 //   blocks are applied, logs are opened and recovered, the image is published -> accepting
+//
+// Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
 // and back: no more accepting, answers drained -> the controller ends what it is at and refuses the rest, while all
 // loops still run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written
@@ -98,9 +100,11 @@ static int broker_run_step(struct broker *broker, mail_fn step)
   return 0;
 }
 
-static void broker_change_done(void *arg)
+static void broker_change_done(void *arg, int result)
 {
-  controller_change_done(arg);
+  struct controller_change *change = arg;
+  change->result = result;
+  controller_change_done(change);
 }
 
 /// Makes the data directories this broker's. Known only during the load: of which cluster.
@@ -213,6 +217,13 @@ static int broker_share_files(const struct broker *broker)
   return connections;
 }
 
+/// Puts texts around the latest error's sentence; returns `result`.
+static int broker_add(int result, const char *before, const char *behind)
+{
+  struct error_detail detail = *error_last();
+  return error_record(result, detail.os_errno, detail.file, detail.line, "%s%s%s", before, detail.message, behind);
+}
+
 static int broker_open_logs(struct broker *broker)
 {
   const struct broker_options *options = broker->options;
@@ -231,24 +242,61 @@ static int broker_open_logs(struct broker *broker)
       .loop = &broker->control,
       .pool = broker->pool,
   };
-  return log_manager_new(&settings, &broker->logs);
+  int result = log_manager_new(&settings, &broker->logs);
+  bool is_disk = result == ERR_NOT_FOUND || result == ERR_PERMISSION || result == ERR_READ_ONLY ||
+                 result == ERR_NO_SPACE || result == ERR_IO || result == ERR_INVALID;
+  return is_disk ? broker_add(result, "broker.data: ", "") : result;
+}
+
+/// The partitions that were found, as "a-0, a-1, b-0, ...", and the directory of the first.
+static const char *broker_found(struct broker *broker, const char **dir)
+{
+  enum { SHOWN_MAX = 3 };
+  size_t count = 0;
+  const struct log_found *found = log_manager_found(broker->logs, &count);
+  const char *text = "";
+  for (size_t i = 0; i < count && i < SHOWN_MAX; i++) {
+    text = arena_printf(&broker->arena, "%s%s%.60s-%d", text, i > 0 ? ", " : "", found[i].topic, found[i].partition);
+  }
+  *dir = count > 0 ? found[0].dir : broker->options->data[0];
+  return count > SHOWN_MAX ? arena_printf(&broker->arena, "%s, ...", text) : text;
+}
+
+/// Whether the data directories are this broker's, or nobody's.
+static int broker_check_identity(struct broker *broker)
+{
+  const char *path = broker->options->metadata;
+  log_manager_identity(broker->logs, &broker->identity);
+  const char *dir = NULL;
+  const char *partitions = broker_found(broker, &dir);
+  if (broker->identity.metadata != NULL && access(path, F_OK) != 0) {
+    return partitions[0] == '\0'
+               ? error_set(ERR_CONFIG,
+                           "metadata %s is missing, but data directory %s belongs to it: restore it, or remove the "
+                           "directory to start empty",
+                           path, dir)
+               : error_set(ERR_CONFIG,
+                           "metadata %s is missing, but data directory %s belongs to it and holds partitions (%s): "
+                           "restore it, or remove the directory to start empty: all records are lost",
+                           path, dir, partitions);
+  }
+  if (broker->identity.is_foreign && broker->identity.metadata != NULL) {
+    return error_set(ERR_CONFIG,
+                     "one of the data directories holds partitions but was never Luka's: taking over what another "
+                     "broker wrote is not supported yet");
+  }
+  if (broker->identity.is_foreign) {
+    return error_set(ERR_CONFIG,
+                     "data directory %s holds partitions (%s) but was never Luka's: taking over what another broker "
+                     "wrote is not supported yet",
+                     dir, partitions);
+  }
+  return 0;
 }
 
 static int broker_open_metastore(struct broker *broker)
 {
-  const char *path = broker->options->metadata;
-  log_manager_identity(broker->logs, &broker->identity);
-  bool exists = access(path, F_OK) == 0;
-  if (!exists && broker->identity.metadata != NULL) {
-    return error_set(ERR_CONFIG, "metadata %s is missing, but the data directories belong to it: restore the file",
-                     path);
-  }
-  if (broker->identity.is_foreign) {
-    return error_set(ERR_CONFIG,
-                     "a data directory holds partitions that another broker wrote: taking them over is not "
-                     "supported yet");
-  }
-  return metastore_local_open(path, &broker->control, broker->pool, &broker->store, NULL);
+  return metastore_local_open(broker->options->metadata, &broker->control, broker->pool, &broker->store, NULL);
 }
 
 static int broker_open_server(struct broker *broker)
@@ -273,7 +321,13 @@ static int broker_open_server(struct broker *broker)
   api_callbacks(&broker->api, &callbacks);
   TRY(server_new(&settings, &callbacks, &broker->server));
   for (int i = 0; i < options->listen_count; i++) {
-    TRY(server_bind(broker->server, options->listen[i], i < options->advertise_count ? options->advertise[i] : NULL));
+    int result =
+        server_bind(broker->server, options->listen[i], i < options->advertise_count ? options->advertise[i] : NULL);
+    if (result == ERR_BUSY) {
+      return broker_add(result, "",
+                        "; stop the other program or change listen (config.lua, or --set listen=127.0.0.1:19092)");
+    }
+    TRY(result);
     const struct listener *listener = server_listener(broker->server, i);
     broker->endpoints[i] = (struct metadata_endpoint){
         .listener = listener->advertised.name,
@@ -368,13 +422,17 @@ static void broker_announce(const struct broker *broker)
 static int broker_build(struct broker *broker)
 {
   broker->pool = pool_new(BROKER_POOL_THREADS);
+  if (broker->pool == NULL) {
+    return error_last()->code;
+  }
   TRY(event_loop_create(&broker->control, "control"));
   broker->has_control = true;
   metadata_cache_create(&broker->metadata);
   broker->has_metadata = true;
   TRY(broker_open_logs(broker));
-  TRY(broker_open_metastore(broker));
+  TRY(broker_check_identity(broker));
   TRY(broker_open_server(broker));
+  TRY(broker_open_metastore(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
   return server_accept(broker->server);
@@ -393,9 +451,9 @@ int broker_start(const struct broker_options *options, struct broker **broker)
     broker_stop(made);
     return error_record(result, 0, error.file, error.line, "%s", error.message);
   }
-  broker_announce(made);
   slog_info("broker %d of cluster %s is up after %lld ms", options->id, controller_cluster_id(made->controller),
             (long long)((clock_mono_ns() - start_ns) / 1000000));
+  broker_announce(made);
   *broker = made;
   return 0;
 }

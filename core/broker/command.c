@@ -18,6 +18,7 @@
 #include "broker/options.h"
 #include "lua/config.h"
 #include "metadata/config.h"
+#include "os/clock.h"
 #include "os/errinj.h"
 #include "os/limits.h"
 
@@ -59,7 +60,8 @@ static const char serve_help[] =
     "  --log-format FORMAT  text or json\n"
     "  --debug              print a traceback with errors of the configuration\n"
     "\n"
-    "SIGTERM and SIGINT stop it cleanly, a second one at once. SIGHUP: reload is not supported yet.\n"
+    "SIGTERM and SIGINT stop it cleanly; another one, more than a second later, at once. SIGHUP: reload is not\n"
+    "supported yet.\n"
     "Exit status: 0 stopped cleanly, 1 could not start or stop, 2 wrong command line or configuration.\n";
 
 static const struct verb verbs[] = {
@@ -395,9 +397,17 @@ static int command_load(const struct command *command, struct lua_config *config
   return result;
 }
 
-/// A second signal while the broker stops.
+/// When the first signal to stop came, on clock_mono_ms(). Written before the handler that reads it is in place.
+static int64_t command_asked_ms;
+
+/// Another signal while the broker stops. One that follows at once is the same wish: timeout(1) sends two, a terminal's
+/// Ctrl-C may come by way of a parent as well.
 static void command_stop_at_once(int number)
 {
+  enum { SAME_WISH_MS = 1000 };
+  if (clock_mono_ms() - command_asked_ms < SAME_WISH_MS) {
+    return;
+  }
   static const char text[] = "luka: stopped at once; the next start recovers the logs\n";
   ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
   (void)ignored;
@@ -416,8 +426,9 @@ static void command_wait(const sigset_t *signals)
       slog_warn("SIGHUP: reload is not supported yet; restart the broker to apply a new configuration");
       continue;
     }
+    command_asked_ms = clock_mono_ms();
     slog_info("stopping: %s", number == SIGTERM ? "SIGTERM" : "SIGINT");
-    struct sigaction at_once = {.sa_handler = command_stop_at_once};
+    struct sigaction at_once = {.sa_handler = command_stop_at_once, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &at_once, NULL);
     sigaction(SIGINT, &at_once, NULL);
     pthread_sigmask(SIG_UNBLOCK, signals, NULL);
@@ -425,9 +436,25 @@ static void command_wait(const sigset_t *signals)
   }
 }
 
-static void command_announce(void)
+/// Says what this is, and where its configuration and its data are.
+static void command_announce(const struct command *command, const struct broker_options *options)
 {
   slog_info("luka %s with %s (GC64)", LUKA_VERSION, LUAJIT_VERSION);
+  char *file = NULL;
+  const char *sets = command->set_count > 0 ? " and --set" : "";
+  if (command->argument == NULL) {
+    slog_info("no configuration file%s", command->set_count > 0 ? ", but --set" : ": all is default");
+  } else if (options_real_path(command->argument, &file) == 0) {
+    slog_info("configuration: %s%s", file, sets);
+  }
+  mem_free(file);
+  for (int i = 0; i < options->data_count; i++) {
+    char *folder = NULL;
+    if (options_real_path(options->data[i], &folder) == 0) {
+      slog_info("data directory %s", folder);
+    }
+    mem_free(folder);
+  }
   uint64_t before = 0;
   uint64_t after = 0;
   if (limits_raise_files(&before, &after) < 0) {
@@ -495,7 +522,7 @@ static int command_serve(const struct command *command)
   if (options_create(&config, &options) < 0) {
     command_fail(command, error_last()->message);
   } else {
-    command_announce();
+    command_announce(command, &options);
     status = command_serve_options(command, &options, &signals);
     options_destroy(&options);
   }

@@ -10,8 +10,6 @@
 #include "base/mem.h"
 #include "lua/config.h"
 
-static int options_real_path(const char *path, char **real);
-
 int options_create(const struct lua_config *config, struct broker_options *options)
 {
   struct broker_options made = {
@@ -61,9 +59,7 @@ static void options_append(char *path, const char *rest)
   }
 }
 
-/// The one absolute spelling of a path whose last folders may not exist yet: data directories remember where their
-/// metastore is, and "data", "./data/" and a symbolic link to it are the same place.
-static int options_real_path(const char *path, char **real)
+int options_real_path(const char *path, char **real)
 {
   char *absolute = NULL;
   if (path[0] == '/') {

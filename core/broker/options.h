@@ -30,3 +30,10 @@ struct broker_options {
 int options_create(const struct lua_config *config, struct broker_options *options);
 
 void options_destroy(struct broker_options *options);
+
+/// The one absolute spelling of a path whose last folders may not exist yet: data directories remember where their
+/// metastore is, and "data", "./data/" and a symbolic link to it are the same place.
+///
+/// @param[out] real  owned: mem_free()
+/// @return 0, ERR_NOT_FOUND ... when the working folder is gone
+int options_real_path(const char *path, char **real);

@@ -20,7 +20,10 @@
 #include "controller/topic_nodes.h"
 #include "controller/topic_plan.h"
 #include "event/loop.h"
+#include "os/clock.h"
 #include "wire/error_codes.h"
+
+enum { REFUSAL_INTERVAL_MS = 10000 };
 
 static const char not_controller[] = "This is not the correct controller for this cluster.";
 
@@ -154,10 +157,29 @@ static void tell_stopped(struct controller *controller)
   }
 }
 
+/// Says why a topic is not created automatically, at most every 10 s: nobody reads the answer, and clients ask again and
+/// again.
+static void log_auto_refusal(struct controller *controller, const struct controller_create *create)
+{
+  int64_t now_ms = clock_mono_ms();
+  for (int32_t i = 0; i < create->topic_count; i++) {
+    const struct controller_new_topic *topic = &create->topics[i];
+    bool is_due = controller->refusal_logged_ms == 0 || now_ms - controller->refusal_logged_ms >= REFUSAL_INTERVAL_MS;
+    if (topic->error_code != WIRE_NONE && topic->error_code != WIRE_NOT_CONTROLLER && is_due) {
+      controller->refusal_logged_ms = now_ms;
+      slog_warn("topic %s is not created automatically: %s", topic->name,
+                topic->error_message ? topic->error_message : wire_error_name(topic->error_code));
+    }
+  }
+}
+
 /// Answers the current request and turns to the next.
 static void finish(struct controller *controller)
 {
   struct controller_request *request = controller->current;
+  if (!request->is_drop && create_of(request)->is_auto) {
+    log_auto_refusal(controller, create_of(request));
+  }
   controller->current = NULL;
   drop_topics(controller);
   metastore_request_clear(&controller->request);
@@ -190,6 +212,20 @@ static void fail_write(struct controller *controller)
 }
 
 // ---- steps that creating and deleting share ----
+
+const char *controller_plural(int32_t count)
+{
+  return count == 1 ? "" : "s";
+}
+
+void controller_warn_compaction(const struct metadata_topic *topic)
+{
+  int32_t policy = topic->config.cleanup_policy;
+  if (policy & CLEANUP_COMPACT) {
+    slog_warn("topic %s has cleanup.policy=compact: compaction is not done yet; %s", topic->name,
+              policy & CLEANUP_DELETE ? "records go by time and size alone" : "every record is kept");
+  }
+}
 
 void controller_apply(struct controller *controller, enum controller_change_kind kind,
                       const struct metadata_topic *const *topics, int32_t count, bool is_load,
@@ -266,8 +302,10 @@ static void create_written(struct metastore_request *request)
     return;
   }
   for (int32_t i = 0; i < controller->topic_count; i++) {
-    slog_info("created topic %s with %d partitions", controller->topics[i]->name,
-              controller->topics[i]->partition_count);
+    const struct metadata_topic *topic = controller->topics[i];
+    slog_info("created topic %s with %d partition%s", topic->name, topic->partition_count,
+              controller_plural(topic->partition_count));
+    controller_warn_compaction(topic);
   }
   controller_apply(controller, CONTROLLER_OPEN_REPLICAS, changed_topics(controller), controller->topic_count, false,
                    create_opened);

@@ -35,6 +35,7 @@ struct controller {
   struct loader *loader;                     ///< the load under way, or NULL
   void (*stopped)(void *arg);                ///< stopping: told when no request is under way; NULL otherwise
   void *stopped_arg;                         ///< for `stopped`
+  int64_t refusal_logged_ms;                 ///< when a topic that is not created automatically was last logged
 };
 
 /// Has the replicas of topics opened or taken away, then calls `done`.
@@ -44,6 +45,12 @@ void controller_apply(struct controller *controller, enum controller_change_kind
 
 /// Publishes an image (taken) and tells who wants to know.
 void controller_publish(struct controller *controller, struct metadata_image *image);
+
+/// "s" unless there is one: "3 partitions".
+const char *controller_plural(int32_t count);
+
+/// Says of a topic with cleanup.policy=compact what is not done yet; called where it is created or changed.
+void controller_warn_compaction(const struct metadata_topic *topic);
 
 /// Takes up requests that waited for the load.
 void controller_resume(struct controller *controller, enum controller_state state);

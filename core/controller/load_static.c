@@ -89,6 +89,19 @@ int loader_take_static(struct loader *loader, const struct metastore_op *ops, st
   return 0;
 }
 
+static void report_change(const struct static_topic *block, const struct static_topic_plan *plan)
+{
+  int32_t added = plan->added_partitions;
+  if (plan->set_configs == 0) {
+    slog_info("%s: changed topic %s: %d partition%s added", block->place, block->name, added, controller_plural(added));
+  } else if (added == 0) {
+    slog_info("%s: changed topic %s: set %s", block->place, block->name, plan->set_text);
+  } else {
+    slog_info("%s: changed topic %s: %d partition%s added; set %s", block->place, block->name, added,
+              controller_plural(added), plan->set_text);
+  }
+}
+
 static void report_plan(const struct static_topic *block, const struct static_topic_plan *plan)
 {
   for (size_t i = 0; i < sizeof plan->warnings / sizeof plan->warnings[0]; i++) {
@@ -99,10 +112,13 @@ static void report_plan(const struct static_topic *block, const struct static_to
   if (plan->is_gone) {
     slog_info("%s: topic %s was deleted, and stays so until this block changes", block->place, block->name);
   } else if (plan->is_new) {
-    slog_info("%s: created topic %s with %d partitions", block->place, block->name, plan->topic->partition_count);
+    slog_info("%s: created topic %s with %d partition%s", block->place, block->name, plan->topic->partition_count,
+              controller_plural(plan->topic->partition_count));
   } else if (plan->topic) {
-    slog_info("%s: changed topic %s: %d partitions added, %d configs set", block->place, block->name,
-              plan->added_partitions, plan->set_configs);
+    report_change(block, plan);
+  }
+  if (plan->topic) {
+    controller_warn_compaction(plan->topic);
   }
 }
 

@@ -47,6 +47,10 @@ static int check_factor(struct block_plan *work, int32_t factor)
   if (factor <= brokers) {
     return 0;
   }
+  if (brokers == 1) {
+    return refuse(work->block, arena_printf(work->arena, "this broker is alone: the replication factor is 1, not %d",
+                                            factor));
+  }
   return refuse(work->block, arena_printf(work->arena, "replication factor %d is more than the number of brokers, %d",
                                           factor, brokers));
 }
@@ -108,6 +112,24 @@ static int32_t merge(struct block_plan *work, const struct config_entry *old, in
   return different;
 }
 
+/// Names the configs of the block that its topic does not have, or has with another value: "a=1, b=2".
+static const char *describe_changes(struct block_plan *work, const struct config_entry *old, int32_t old_count)
+{
+  const struct static_topic *block = work->block;
+  const char *text = "";
+  for (int32_t i = 0; i < block->config_count; i++) {
+    const struct config_entry *config = &block->configs[i];
+    int32_t at = 0;
+    while (at < old_count && strcmp(old[at].name, config->name) != 0) {
+      at++;
+    }
+    if (at == old_count || !old[at].value || strcmp(old[at].value, config->value) != 0) {
+      text = arena_printf(work->arena, "%s%s%s=%s", text, text[0] ? ", " : "", config->name, config->value);
+    }
+  }
+  return text;
+}
+
 /// Describes the partitions that a topic has.
 static void keep_partitions(const struct metadata_topic *old, struct metadata_partition_spec *specs)
 {
@@ -145,6 +167,7 @@ static int32_t count_partitions(struct block_plan *work, const struct metadata_t
   const struct static_topic *block = work->block;
   int32_t factor = old->partitions[0].replica_count;
   if (block->partitions >= 0 && block->partitions < old->partition_count) {
+    // At least two, since the block wants fewer.
     warn(work, arena_printf(work->arena, "has %d partitions, not %d: partitions are never removed",
                             old->partition_count, block->partitions));
   }
@@ -182,6 +205,7 @@ static int plan_change(struct block_plan *work, const struct metadata_topic *old
   }
   plan->added_partitions = added;
   plan->set_configs = merge(work, found->configs, found->config_count, &plan->configs, &plan->config_count);
+  plan->set_text = describe_changes(work, found->configs, found->config_count);
   if (added > 0 || plan->set_configs > 0) {
     keep_partitions(old, specs);
     plan->topic = metadata_topic_new(old->name, &old->id, old->version + (added > 0), specs, partitions, overrides,

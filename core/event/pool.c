@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A queue behind one lock: jobs wait for disks, so the lock is never what costs.
+// Two queues behind one lock: jobs wait for disks, so the lock is never what costs. Long jobs have a queue of their
+// own, because they may have to wait while others need not; otherwise the older job of the two queues is next.
 #include "event/pool.h"
 
 #include <pthread.h>
@@ -13,14 +14,22 @@
 #include "base/slog.h"
 #include "os/thread.h"
 
+/// Jobs of one kind, oldest first.
+struct pool_queue {
+  struct pool_job *head; ///< oldest job
+  struct pool_job *tail; ///< newest job
+};
+
 struct pool {
-  pthread_mutex_t lock;   ///< guards all below; held for a few instructions, last in the lock order
-  pthread_cond_t arrived; ///< a job was queued, or the pool ends
-  struct pool_job *head;  ///< oldest job
-  struct pool_job *tail;  ///< newest job
-  bool is_ending;         ///< threads end when the queue is empty
-  int thread_count;       ///< threads started
-  pthread_t threads[];    ///< the threads
+  pthread_mutex_t lock;     ///< guards all below; held for a few instructions, last in the lock order
+  pthread_cond_t arrived;   ///< a job may be taken, or the pool ends
+  struct pool_queue jobs;   ///< from pool_submit()
+  struct pool_queue longer; ///< from pool_submit_long()
+  uint64_t order;           ///< of the next job
+  int long_running;         ///< long jobs that threads are at
+  bool is_ending;           ///< threads end when there is no job for them
+  int thread_count;         ///< threads started
+  pthread_t threads[];      ///< the threads
 };
 
 static void pool_deliver(struct mail *mail)
@@ -29,22 +38,48 @@ static void pool_deliver(struct mail *mail)
   job->done(job);
 }
 
-/// Waits for a job; NULL when the pool has ended.
+/// The queue whose oldest job is next, or NULL. One thread is kept free of long jobs, unless it is the only one.
+static struct pool_queue *pool_next(struct pool *pool)
+{
+  int long_max = pool->thread_count > 1 ? pool->thread_count - 1 : 1;
+  bool may_long = pool->longer.head != NULL && pool->long_running < long_max;
+  if (may_long && (pool->jobs.head == NULL || pool->longer.head->order < pool->jobs.head->order)) {
+    return &pool->longer;
+  }
+  return pool->jobs.head != NULL ? &pool->jobs : NULL;
+}
+
+/// Waits for a job; NULL when the pool ends and has none for this thread: long jobs that are left over go to the
+/// threads that are at one now.
 static struct pool_job *pool_take(struct pool *pool)
 {
+  struct pool_job *job = NULL;
   pthread_mutex_lock(&pool->lock);
-  while (pool->head == NULL && !pool->is_ending) {
+  struct pool_queue *queue = pool_next(pool);
+  while (queue == NULL && !pool->is_ending) {
     pthread_cond_wait(&pool->arrived, &pool->lock);
+    queue = pool_next(pool);
   }
-  struct pool_job *job = pool->head;
-  if (job != NULL) {
-    pool->head = job->next;
-    if (pool->head == NULL) {
-      pool->tail = NULL;
+  if (queue != NULL) {
+    job = queue->head;
+    queue->head = job->next;
+    if (queue->head == NULL) {
+      queue->tail = NULL;
     }
+    pool->long_running += job->is_long ? 1 : 0;
   }
   pthread_mutex_unlock(&pool->lock);
   return job;
+}
+
+static void pool_end_long(struct pool *pool)
+{
+  pthread_mutex_lock(&pool->lock);
+  pool->long_running--;
+  if (pool_next(pool) != NULL) {
+    pthread_cond_signal(&pool->arrived); // this thread may take another kind of job next
+  }
+  pthread_mutex_unlock(&pool->lock);
 }
 
 static void *pool_run(void *arg)
@@ -55,9 +90,13 @@ static void *pool_run(void *arg)
   for (struct pool_job *job = pool_take(pool); job != NULL; job = pool_take(pool)) {
     // With no completion the job may be gone once `work` returns.
     struct event_loop *reply = job->reply;
+    bool is_long = job->is_long;
     epoch_enter();
     job->work(job);
     epoch_leave();
+    if (is_long) {
+      pool_end_long(pool);
+    }
     if (reply != NULL) {
       event_loop_post(reply, &job->mail);
     }
@@ -100,28 +139,43 @@ void pool_delete(struct pool *pool)
   for (int i = 0; i < pool->thread_count; i++) {
     pthread_join(pool->threads[i], NULL);
   }
-  CHECK(pool->head == NULL);
+  CHECK(pool->jobs.head == NULL && pool->longer.head == NULL);
   pthread_cond_destroy(&pool->arrived);
   pthread_mutex_destroy(&pool->lock);
   mem_free(pool);
 }
 
-void pool_submit(struct pool *pool, struct pool_job *job, pool_fn work, struct event_loop *reply, pool_fn done)
+static void pool_add(struct pool *pool, struct pool_queue *queue, struct pool_job *job)
 {
-  CHECK((reply == NULL) == (done == NULL));
+  CHECK((job->reply == NULL) == (job->done == NULL));
   job->next = NULL;
   job->mail.run = pool_deliver;
+  pthread_mutex_lock(&pool->lock);
+  CHECK(!pool->is_ending);
+  job->order = pool->order++;
+  job->is_long = queue == &pool->longer;
+  if (queue->tail == NULL) {
+    queue->head = job;
+  } else {
+    queue->tail->next = job;
+  }
+  queue->tail = job;
+  pthread_cond_signal(&pool->arrived);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_submit(struct pool *pool, struct pool_job *job, pool_fn work, struct event_loop *reply, pool_fn done)
+{
   job->work = work;
   job->reply = reply;
   job->done = done;
-  pthread_mutex_lock(&pool->lock);
-  CHECK(!pool->is_ending);
-  if (pool->tail == NULL) {
-    pool->head = job;
-  } else {
-    pool->tail->next = job;
-  }
-  pool->tail = job;
-  pthread_cond_signal(&pool->arrived);
-  pthread_mutex_unlock(&pool->lock);
+  pool_add(pool, &pool->jobs, job);
+}
+
+void pool_submit_long(struct pool *pool, struct pool_job *job, pool_fn work, struct event_loop *reply, pool_fn done)
+{
+  job->work = work;
+  job->reply = reply;
+  job->done = done;
+  pool_add(pool, &pool->longer, job);
 }

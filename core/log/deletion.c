@@ -79,20 +79,27 @@ static void insert(struct deletion_queue *queue, struct deletion *deletion)
   pthread_mutex_unlock(&queue->lock);
 }
 
+/// The monotonic time in `delay_ms` from now; file.delete.delay.ms may be as large as a number gets.
+static int64_t due_in(int64_t delay_ms)
+{
+  int64_t now_ms = clock_mono_ms();
+  return delay_ms <= 0 ? now_ms : delay_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + delay_ms;
+}
+
 void deletion_add(struct deletion_queue *queue, const char *path, int64_t delay_ms)
 {
   struct deletion *deletion = mem_zalloc(sizeof *deletion);
   deletion->path = mem_strdup(path);
-  deletion->due_ms = clock_mono_ms() + delay_ms;
+  deletion->due_ms = due_in(delay_ms);
   insert(queue, deletion);
 }
 
 void deletion_add_segment(struct deletion_queue *queue, struct log_deleted *deleted)
 {
   struct deletion *deletion = mem_zalloc(sizeof *deletion);
-  int64_t delay_ms = deleted->due_ms - clock_wall_ms();
+  int64_t now_ms = clock_wall_ms();
   deletion->segment = deleted;
-  deletion->due_ms = clock_mono_ms() + (delay_ms > 0 ? delay_ms : 0);
+  deletion->due_ms = due_in(deleted->due_ms > now_ms ? deleted->due_ms - now_ms : 0);
   insert(queue, deletion);
 }
 

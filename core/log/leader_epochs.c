@@ -99,19 +99,21 @@ static struct leader_epoch_list *leader_epochs_parse(const char *text, size_t si
   return list;
 }
 
-int leader_epochs_load(struct leader_epochs *epochs, const char *dir)
+int leader_epochs_load(struct leader_epochs *epochs, const char *dir, bool *is_found)
 {
   char *path = mem_printf("%s/%s", dir, leader_epochs_name);
   char *text = NULL;
   size_t size = 0;
   int result = file_read_all(path, LEADER_EPOCHS_FILE_MAX, &text, &size);
+  *is_found = false;
   if (result == 0) {
     struct leader_epoch_list *list = leader_epochs_parse(text, size);
     if (list == NULL) {
-      slog_warn("%s cannot be read as a list of leader epochs and counts as empty", path);
+      slog_warn("%s cannot be read as a list of leader epochs: it is made anew from the batches", path);
     } else {
       leader_epochs_replace(epochs, list);
       atomic_store(&epochs->written, list->version);
+      *is_found = true;
     }
   }
   mem_free(text);

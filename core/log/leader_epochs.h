@@ -43,8 +43,10 @@ struct leader_epochs {
 void leader_epochs_create(struct leader_epochs *epochs);
 void leader_epochs_destroy(struct leader_epochs *epochs);
 
-/// Reads the file; a missing one is an empty list, and so is one that makes no sense, with a warning. Start-up.
-int leader_epochs_load(struct leader_epochs *epochs, const char *dir);
+/// Reads the file. Start-up.
+///
+/// @param[out] is_found  false: it is missing, or makes no sense, which is warned of; the batches have to tell
+int leader_epochs_load(struct leader_epochs *epochs, const char *dir, bool *is_found);
 
 /// Writes the file if it is behind. Pool.
 int leader_epochs_write(struct leader_epochs *epochs, const char *dir);

@@ -268,13 +268,20 @@ static int log_sync_names(struct log *log)
 {
   const char *dir = log_dir(log);
   if (atomic_exchange(&log->is_dir_dirty, false)) {
-    TRY(dir_sync(dir));
+    int result = dir_sync(dir);
+    if (result < 0) {
+      atomic_store(&log->is_dir_dirty, true);
+      return result;
+    }
   }
   if (atomic_exchange(&log->is_parent_dirty, false)) {
     const char *slash = strrchr(dir, '/');
     char *parent = slash == NULL ? mem_strdup(".") : mem_printf("%.*s/", (int)(slash - dir), dir);
     int result = dir_sync(parent);
     mem_free(parent);
+    if (result < 0) {
+      atomic_store(&log->is_parent_dirty, true);
+    }
     return result;
   }
   return 0;
@@ -306,11 +313,15 @@ static int log_flush_locked(struct log *log, int64_t offset)
 }
 
 /// fsync of the segments with offsets in a range; of the active one only the data: its indexes are made good by
-/// recovery.
+/// recovery. A segment below the range was flushed before it was closed, and its indexes written since: they are synced
+/// too, as recovery trusts the indexes of what ends below the recovery point.
 static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_offset)
 {
   struct segment_list *list = log_list(log);
   int first = segment_list_floor(list, from_offset);
+  for (int i = 0; i < first; i++) {
+    TRY(segment_sync_indexes(list->segments[i], log_dir(log)));
+  }
   for (int i = first < 0 ? 0 : first; i < list->count && list->segments[i]->base_offset < to_offset; i++) {
     struct segment *seg = list->segments[i];
     struct log_file *file = NULL;
@@ -349,8 +360,9 @@ static int log_finish(struct log *log)
 
 int log_close(struct log *log)
 {
-  int result =
-      log->is_broken ? error_set(ERR_STORAGE_OFFLINE, "%s was not truncated whole", log_dir(log)) : log_finish(log);
+  int result = log->is_broken
+                   ? error_set(ERR_STORAGE_OFFLINE, "%s: an earlier failure left its files in disorder", log_dir(log))
+                   : log_finish(log);
   log_discard(log);
   return result;
 }

@@ -71,6 +71,7 @@ struct log_open_args {
   int64_t log_start_offset; ///< from the checkpoint; 0 when unknown
   int64_t now_ms;           ///< wall time
   bool is_clean;            ///< the last shutdown was clean: no scan
+  bool is_folder_new;       ///< the caller has just made the folder: its name is not on disk yet
   /// Called while the appender is held, when a segment was deleted; `deleted` is taken. NULL: files are removed at
   /// once.
   void (*on_deleted)(void *arg, struct log_deleted *deleted);
@@ -85,11 +86,13 @@ struct log_open_args {
 ///
 /// Leftovers (*.deleted, *.cleaned, indexes without a segment) are removed. Unless `is_clean`, every batch from the
 /// recovery point on is checked; the log is cut at the first bad one, what is cut is kept as <segment file>.cut, one
-/// warning names the file and the bytes, and the indexes are rebuilt. Missing or implausible indexes are rebuilt in any
-/// case.
+/// warning names the file and the bytes, and the indexes are rebuilt. A log does not open when what is to be cut cannot
+/// be kept. Offsets that were missing before the crash, or after a clean shutdown, are told as an error, and nothing is
+/// cut for them. Missing or implausible indexes, and a missing list of leader epochs, are rebuilt in any case.
 ///
 /// @param[out] log  owned: log_close() or log_discard()
 /// @return 0, ERR_IO, ERR_NO_SPACE, ERR_NO_FILES, ERR_PERMISSION, ERR_CORRUPT (a file that can be no segment),
+///         ERR_LIMIT (too many cut files),
 ///         ERR_MALFORMED (partition.metadata), ERR_INVALID (the folder belongs to another topic id),
 ///         ERR_UNSUPPORTED_FORMAT (records of format 0 or 1)
 int log_open(const struct log_open_args *args, struct log **log);
@@ -149,8 +152,8 @@ struct log_batch {
 /// @param batches  borrowed; see struct log_batch
 /// @param now_ms   wall time
 /// @return 0 when all were appended, or the first failure: ERR_LIMIT (batch larger than segment_bytes; the others are
-///         appended), ERR_NO_SPACE, ERR_IO, ERR_NO_FILES, ERR_STORAGE_OFFLINE (an earlier failure left the files in
-///         doubt)
+///         appended), ERR_NO_SPACE, ERR_IO (also when the files are gone), ERR_NO_FILES, ERR_STORAGE_OFFLINE (an
+///         earlier failure left the files in doubt)
 int log_append(struct log *log, struct log_batch *batches, int count, int32_t leader_epoch, int64_t now_ms);
 
 /// Appends batches as a leader sent them: offsets and epochs stay, holes are allowed.
@@ -179,6 +182,7 @@ struct log_slice {
   int64_t pos;           ///< first byte
   int32_t length;        ///< bytes; 0: nothing to read
   bool is_warm;          ///< written or read lately: sendfile(2) will not wait for the disk
+  bool is_cut;           ///< max_bytes ended it: there is more to read before the limit offset; also of an empty slice
   int64_t base_offset;   ///< base offset of the first batch; the asked offset when empty
   int64_t segment_base;  ///< base offset of the segment
 };

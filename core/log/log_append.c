@@ -47,6 +47,12 @@ static int append_all(struct log *log, struct log_batch *batches, int count, int
   while (done < count) {
     int taken = append_gather(log, batches + done, count - done, now_ms);
     int result = taken < 0 ? taken : append_write(log, batches + done, taken, now_ms);
+    if (result == ERR_NOT_FOUND || result == ERR_PERMISSION) {
+      // The files of an open log are gone, or nobody may write them any more: to the log the disk is gone.
+      struct error_detail detail = *error_last();
+      result = error_record(ERR_IO, 0, detail.file, detail.line, "%s: %.*s", log_dir(log), ERROR_MESSAGE_SIZE / 2,
+                            detail.message);
+    }
     if (result < 0) {
       append_fail(batches + done, count - done, result);
       return result;
@@ -61,7 +67,7 @@ int log_append(struct log *log, struct log_batch *batches, int count, int32_t le
   CHECK(epoch_is_inside());
   if (log->is_broken) {
     append_fail(batches, count, ERR_STORAGE_OFFLINE);
-    return error_set(ERR_STORAGE_OFFLINE, "%s was not truncated whole", log_dir(log));
+    return error_set(ERR_STORAGE_OFFLINE, "%s: an earlier failure left its files in disorder", log_dir(log));
   }
   int32_t segment_bytes = log_get_config(log)->segment_bytes;
   int result = 0;
@@ -100,7 +106,7 @@ int log_append_as_follower(struct log *log, struct log_batch *batches, int count
   CHECK(epoch_is_inside());
   if (log->is_broken) {
     append_fail(batches, count, ERR_STORAGE_OFFLINE);
-    return error_set(ERR_STORAGE_OFFLINE, "%s was not truncated whole", log_dir(log));
+    return error_set(ERR_STORAGE_OFFLINE, "%s: an earlier failure left its files in disorder", log_dir(log));
   }
   int64_t offset = log_end_offset(log);
   for (int i = 0; i < count; i++) {
@@ -226,7 +232,8 @@ static int append_write_bytes(struct log *log, struct log_file *file, const stru
   if (result < 0) {
     log_fail(log, result);
     struct error_detail detail = *error_last();
-    file_truncate(log_file_fd(file), pos);
+    // Bytes that stay would count as batches at the next start.
+    log->is_broken = file_truncate(log_file_fd(file), pos) < 0;
     return error_record(result, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
   }
   return 0;
@@ -312,7 +319,7 @@ int log_roll(struct log *log, int64_t now_ms)
 {
   CHECK(epoch_is_inside());
   if (log->is_broken) {
-    return error_set(ERR_STORAGE_OFFLINE, "%s was not truncated whole", log_dir(log));
+    return error_set(ERR_STORAGE_OFFLINE, "%s: an earlier failure left its files in disorder", log_dir(log));
   }
   if (atomic_load_explicit(&log_active(log)->size, memory_order_relaxed) == 0) {
     return 0;

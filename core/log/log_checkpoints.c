@@ -9,6 +9,8 @@
 #include "base/slog.h"
 #include "log/log.h"
 #include "log/log_manager_private.h"
+#include "log/segment.h"
+#include "os/dir.h"
 
 struct log_entry **log_entries_take(struct log_manager *mgr, const struct log_dir *wanted, size_t *count)
 {
@@ -58,14 +60,50 @@ static int64_t current_offset(struct log_manager *mgr, const struct log_entry *e
   return high_watermark >= 0 ? high_watermark : entry->offsets[LOG_DIR_HIGH_WATERMARKS];
 }
 
+/// Stops at the name of a segment below an offset.
+static int find_below(void *arg, const char *name, bool is_dir)
+{
+  int64_t base_offset = 0;
+  return !is_dir && segment_parse_name(name, ".log", &base_offset) && base_offset < *(int64_t *)arg;
+}
+
+/// A log's start offset line may go when its segments' names say the same, and do so after a power cut as well: else
+/// the deleted records would be back.
+static int drop_start_offset(const struct log_entry *entry, bool *is_done)
+{
+  struct log_segment_info first = {0};
+  if (log_segments(entry->log, &first, 1) != 1) {
+    return 0;
+  }
+  // Deleted segments leave the list before they are renamed.
+  int result = dir_list(log_dir(entry->log), find_below, &first.base_offset);
+  if (result == 0) {
+    result = dir_sync(log_dir(entry->log));
+    *is_done = result == 0;
+  }
+  return result < 0 ? result : 0;
+}
+
 /// Brings the entries of a directory up to date; returns whether one of them changed.
-static bool refresh(struct log_manager *mgr, struct log_dir *dir, enum log_dir_checkpoint which)
+///
+/// @param[out] failure  the failure of the disk that kept a line from going, untouched when there was none
+static bool refresh(struct log_manager *mgr, struct log_dir *dir, enum log_dir_checkpoint which, int *failure)
 {
   size_t count = 0;
   struct log_entry **entries = log_entries_take(mgr, dir, &count);
   int64_t *offsets = mem_array(count + 1, sizeof(int64_t));
   for (size_t i = 0; i < count; i++) {
     offsets[i] = current_offset(mgr, entries[i], which);
+    int64_t old = entries[i]->offsets[which];
+    if (which == LOG_DIR_START_OFFSETS && offsets[i] < 0 && old >= 0) {
+      bool is_done = false;
+      int result = drop_start_offset(entries[i], &is_done);
+      offsets[i] = is_done ? -1 : old;
+      if (log_manager_is_disk_failure(result)) {
+        log_manager_fail(mgr, dir, result);
+        *failure = result;
+      }
+    }
   }
   bool has_changed = false;
   pthread_mutex_lock(&mgr->lock);
@@ -107,17 +145,18 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
   writer->is_writing[which] = true;
   pthread_mutex_unlock(&mgr->lock);
 
-  bool has_changed = refresh(mgr, dir, which);
+  int failure = 0;
+  bool has_changed = refresh(mgr, dir, which, &failure) && failure == 0;
   size_t count = 0;
   struct checkpoint_entry *lines = NULL;
   pthread_mutex_lock(&mgr->lock);
-  if (has_changed || writer->is_stale[which]) {
+  if (has_changed || (writer->is_stale[which] && failure == 0)) {
     lines = gather(mgr, dir, which, &count);
     writer->is_stale[which] = false;
   }
   pthread_mutex_unlock(&mgr->lock);
 
-  int result = 0;
+  int result = failure;
   if (lines != NULL) {
     char *path = log_dir_checkpoint_path(dir, which);
     result = checkpoint_write(path, lines, count);

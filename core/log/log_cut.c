@@ -18,8 +18,7 @@ enum {
   CUT_FILES_MAX = 1000,        ///< cut files of one segment that are kept
 };
 
-/// A name for cut bytes that is not taken: <file>.cut, <file>.cut.2 ... Owned; NULL when there are too many.
-static char *choose_cut_path(const char *path)
+char *log_cut_path(const char *path)
 {
   for (int i = 1; i <= CUT_FILES_MAX; i++) {
     char *cut = i == 1 ? mem_printf("%s.cut", path) : mem_printf("%s.cut.%d", path, i);
@@ -29,6 +28,7 @@ static char *choose_cut_path(const char *path)
     }
     mem_free(cut);
   }
+  error_set(ERR_LIMIT, "%s has %d cut files, no more are kept", path, CUT_FILES_MAX);
   return NULL;
 }
 
@@ -49,32 +49,35 @@ static int copy_range(int from_fd, int to_fd, int64_t pos, int64_t size)
   return result < 0 ? result : file_sync(to_fd);
 }
 
-char *log_keep_rest(const char *path, int fd, int64_t pos, int64_t size)
+int log_keep_rest(const char *path, int fd, int64_t pos, int64_t size, char **kept)
 {
-  char *cut = choose_cut_path(path);
+  char *cut = log_cut_path(path);
   int cut_fd = -1;
   int result = cut == NULL ? ERR_LIMIT : file_open(cut, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, &cut_fd);
   if (result == 0) {
     result = copy_range(fd, cut_fd, pos, size);
     file_close(cut_fd);
     if (result < 0) {
+      struct error_detail detail = *error_last();
       dir_remove_file(cut);
+      error_record(result, 0, detail.file, detail.line, "%s", detail.message);
     }
   }
   if (result < 0) {
     mem_free(cut);
-    return NULL;
+    return result;
   }
-  return cut;
+  *kept = cut;
+  return 0;
 }
 
 int log_set_aside(const char *dir, int64_t base_offset)
 {
   char *path = segment_path(dir, base_offset, ".log");
-  char *cut = choose_cut_path(path);
+  char *cut = log_cut_path(path);
   struct stat status = {0};
   int result = stat(path, &status) != 0 ? error_set(ERR_IO, "cannot ask the size of %s", path)
-               : cut == NULL            ? error_set(ERR_LIMIT, "%s has too many cut files", path)
+               : cut == NULL            ? ERR_LIMIT
                                         : dir_rename(path, cut);
   if (result == 0) {
     slog_warn("%s: dropped %lld bytes, all of it, as it follows a cut; kept in %s", path, (long long)status.st_size,

@@ -56,6 +56,7 @@ struct log_dir {
   _Atomic(bool) is_offline;                                ///< failed; never becomes false again. Any thread
   bool has_meta;                                           ///< meta.properties was there
   bool was_clean;                                          ///< the last process closed it cleanly
+  bool is_started;                                         ///< its logs were opened: a stop may write its checkpoints
   struct meta_properties meta;                             ///< what it says
   struct checkpoint checkpoints[LOG_DIR_CHECKPOINT_COUNT]; ///< as found at start
   struct log_dir_folder *folders;                          ///< partitions found at start, owned

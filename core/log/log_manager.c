@@ -136,6 +136,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   made->writers = mem_array(config->dir_count, sizeof *made->writers);
   made->recovery_threads = config->recovery_threads < 1 ? 1 : config->recovery_threads;
   made->file_delete_delay_ms = config->file_delete_delay_ms;
+  made->reserve_bytes = config->reserve_bytes;
   made->loop = config->loop;
   made->pool = config->pool;
   deletion_create(&made->deletions, config->loop, config->pool);
@@ -256,10 +257,10 @@ void log_manager_usage(struct log_manager *mgr, void (*each_dir)(void *arg, cons
   }
 }
 
-bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes)
+/// Free bytes of a directory, asked at most once a second; -1: not known.
+static int64_t free_space(struct log_dir *dir)
 {
   enum { SPACE_EVERY_MS = 1000 };
-  struct log_dir *dir = log_manager_dir_of(mgr, log);
   int64_t now_ms = clock_mono_ms();
   int64_t asked_ms = atomic_load(&dir->space_asked_ms);
   if ((asked_ms == 0 || now_ms - asked_ms >= SPACE_EVERY_MS) &&
@@ -269,7 +270,21 @@ bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t res
     int result = dir_space(dir->path, &free_bytes, &total_bytes);
     atomic_store(&dir->space_free_bytes, result < 0 ? -1 : free_bytes);
   }
-  int64_t free_bytes = atomic_load(&dir->space_free_bytes);
+  return atomic_load(&dir->space_free_bytes);
+}
+
+void log_manager_ask_space(struct log_manager *mgr)
+{
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    if (!atomic_load(&mgr->dirs[i].is_offline)) {
+      free_space(&mgr->dirs[i]);
+    }
+  }
+}
+
+bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes)
+{
+  int64_t free_bytes = free_space(log_manager_dir_of(mgr, log));
   return free_bytes < 0 || free_bytes > reserve_bytes;
 }
 
@@ -358,6 +373,10 @@ static int stop_dir(struct log_manager *mgr, struct log_dir *dir)
     discard_logs(mgr, dir);
     return 0;
   }
+  // What it says counts as long as its logs were not looked at.
+  if (!dir->is_started) {
+    return 0;
+  }
   bool is_clean = !has_unopened(mgr, dir);
   // The high watermarks and start offsets need the logs and their owners; the recovery points are known afterwards.
   int first = log_checkpoints_write(mgr, dir, LOG_DIR_HIGH_WATERMARKS);
@@ -368,7 +387,7 @@ static int stop_dir(struct log_manager *mgr, struct log_dir *dir)
   mgr->writers[dir - mgr->dirs].is_stale[LOG_DIR_RECOVERY_POINTS] = true;
   result = log_checkpoints_write(mgr, dir, LOG_DIR_RECOVERY_POINTS);
   first = first == 0 ? result : first;
-  if (first == 0 && is_clean) {
+  if (first == 0 && is_clean && !atomic_load(&dir->is_offline)) {
     first = clean_shutdown_write(dir->path);
   }
   return first;

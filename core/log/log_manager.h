@@ -44,9 +44,10 @@ struct log_manager_config {
   const char *metadata;                 ///< absolute path of the metastore; NULL: do not compare
   int recovery_threads;                 ///< num.recovery.threads.per.data.dir, at least 1
   int64_t retention_check_ms;           ///< log.retention.check.interval.ms
-  int64_t flush_checkpoint_ms;          ///< log.flush.offset.checkpoint.interval.ms
+  int64_t flush_checkpoint_ms;          ///< log.flush.offset.checkpoint.interval.ms; these three: below 1 counts as 1
   int64_t start_offset_checkpoint_ms;   ///< log.flush.start.offset.checkpoint.interval.ms
   int64_t high_watermark_checkpoint_ms; ///< replica.high.watermark.checkpoint.interval.ms
+  int64_t reserve_bytes;                ///< new logs go where more than this is free, if such a directory works
   int64_t file_delete_delay_ms;         ///< how long files of deleted logs and segments stay for their readers
   struct event_loop *loop;              ///< control loop, borrowed until log_manager_stop(); NULL: no periodic work
   struct pool *pool;                    ///< borrowed until log_manager_pause() and a drain; NULL with no loop
@@ -153,22 +154,29 @@ void log_manager_set_hooks(struct log_manager *mgr, const struct log_manager_hoo
 
 /// Removes the clean-shutdown markers, opens the wanted logs on several threads a directory and creates the missing
 /// ones. What was found and is not wanted (or has another topic id) is renamed -stray and reported. Results are in
-/// `wanted`; a log that does not open leaves the others alone. Start-up, inside the epoch.
+/// `wanted`; a log that does not open leaves the others alone. A wanted log whose name is taken by a folder of another
+/// topic that cannot be renamed gets ERR_EXISTS, and the folder is left alone. Start-up, inside the epoch.
 ///
 /// @param is_adopting  the directories hold Kafka's data: -delete folders of it are left alone
-/// @return 0, or an error that leaves no directory to work with
+/// @return 0, or why nothing was opened (each wanted log has the same error then): a marker that cannot be removed, no
+///         directory that works. The broker must not go on; log_manager_stop() leaves the directories as they are
 int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t count, bool is_adopting);
 
 /// Starts the periodic work, and the removal of leftovers. On the control loop's thread.
 void log_manager_run(struct log_manager *mgr);
 
-/// Opens a log: the existing folder in whichever directory, or a new one in the directory with the fewest logs. Waits
-/// for the disk: pool, or start-up; inside the epoch. An unfinished deletion of the same name is waited for.
+/// Opens a log: the existing folder in whichever directory, or a new one in the directory with the fewest logs of those
+/// with free space; where a new one cannot be made, in the next. Waits for the disk: pool, or start-up; inside the
+/// epoch. An unfinished deletion of the same name is waited for. May be called again for a log that did not open.
 ///
 /// @param wanted  in and out, as at start; `error` is what is returned
 /// @return 0, ERR_EXISTS (open already), ERR_STORAGE_OFFLINE (no directory works, or the log's own one failed),
 ///         ERR_NO_SPACE, ERR_CORRUPT, ERR_IO ...
 int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted);
+
+/// True for an error of log_manager_start() or _open_log() for one log that may be gone later without a restart (space,
+/// open files): log_manager_open_log() may be called again with the same log_wanted. Any thread.
+bool log_manager_may_pass(int error);
 
 /// Deletes a log: renames its folder to -delete, closes it, removes the files after file_delete_delay_ms. The caller
 /// has taken it out of every structure that gives it to new readers or appenders, and nobody holds or gets its
@@ -177,6 +185,16 @@ int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted);
 /// @param log  taken
 /// @return 0, or ERR_* of the rename: the log is closed all the same, and found as a stray at the next start
 int log_manager_delete_log(struct log_manager *mgr, struct log *log);
+
+/// Deletes what is on disk of a log that did not open: its folder is renamed to -delete in each directory that works,
+/// the name is free afterwards. Folders of another topic id are left alone. Waits for the disk, and for somebody who
+/// opens or deletes that name: pool, inside the epoch.
+///
+/// @return 0 also when there is nothing; ERR_EXISTS (the log is open: log_manager_delete_log()), ERR_STORAGE_OFFLINE
+///         (its directory has failed, so its folder may still be there), or ERR_* of the rename: found as a stray at
+///         the next start
+int log_manager_delete_failed(struct log_manager *mgr, const char *topic, int32_t partition,
+                              const struct uuid *topic_id);
 
 /// Takes the log's directory offline for good: one line on standard error, then the log_failed hook for each log in it.
 /// Does nothing when it is offline already, and when `cause` is no failure of a disk (a full one is none). Any thread

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One log: opened, deleted, or lost with its directory.
+// One log: opened, or lost with its directory. Deletion is in log_manager_delete.c.
 //
 //   (none) -> OPENING -> OPEN -> DELETING -> (none)
 //                |
@@ -38,14 +38,30 @@ struct log_dir *log_manager_dir_of(const struct log_manager *mgr, const struct l
   return NULL;
 }
 
-struct log_dir *log_manager_least_loaded(struct log_manager *mgr)
+bool log_manager_may_pass(int error)
+{
+  return error == ERR_NO_SPACE || error == ERR_NO_FILES;
+}
+
+static bool is_full(const struct log_manager *mgr, const struct log_dir *dir)
+{
+  int64_t free_bytes = atomic_load(&dir->space_free_bytes);
+  return free_bytes >= 0 && free_bytes <= mgr->reserve_bytes;
+}
+
+struct log_dir *log_manager_least_loaded(struct log_manager *mgr, const bool *is_tried)
 {
   struct log_dir *best = NULL;
   for (size_t i = 0; i < mgr->dir_count; i++) {
     struct log_dir *dir = &mgr->dirs[i];
-    if (!atomic_load(&dir->is_offline) && (best == NULL || dir->log_count < best->log_count)) {
-      best = dir;
+    if (atomic_load(&dir->is_offline) || (is_tried != NULL && is_tried[i])) {
+      continue;
     }
+    bool is_better = best == NULL || dir->log_count < best->log_count;
+    if (best != NULL && is_full(mgr, dir) != is_full(mgr, best)) {
+      is_better = is_full(mgr, best);
+    }
+    best = is_better ? dir : best;
   }
   return best;
 }
@@ -123,7 +139,7 @@ static void fill_args(struct log_entry *entry, const struct log_wanted *wanted, 
   args->arg = entry;
 }
 
-/// Publishes the outcome of an opening. What was made for a log that did not open is removed again.
+/// Publishes the outcome of an opening.
 static void settle(struct log_entry *entry, struct log_wanted *wanted, bool is_found, struct log *log, int result)
 {
   struct log_manager *mgr = entry->mgr;
@@ -137,14 +153,31 @@ static void settle(struct log_entry *entry, struct log_wanted *wanted, bool is_f
     entry->log = log;
     entry->owner = wanted->owner;
     entry->flushed_end = log_end_offset(log);
+    entry->topic_id = wanted->topic_id;
     entry->state = LOG_ENTRY_OPEN;
   } else if (is_found) {
+    entry->topic_id = wanted->topic_id;
     entry->state = LOG_ENTRY_FAILED;
   } else {
     log_table_remove(mgr, entry);
   }
   pthread_cond_broadcast(&mgr->changed);
   pthread_mutex_unlock(&mgr->lock);
+}
+
+/// Writes the recovery point of a log that was cut below it: what is appended next would lie below it unchecked. Nobody
+/// may append before.
+static int lower_recovery_point(struct log_manager *mgr, struct log_entry *entry, const struct log *log)
+{
+  int64_t recovery_point = log_recovery_point(log);
+  pthread_mutex_lock(&mgr->lock);
+  bool is_lower = entry->offsets[LOG_DIR_RECOVERY_POINTS] > recovery_point;
+  if (is_lower) {
+    entry->offsets[LOG_DIR_RECOVERY_POINTS] = recovery_point;
+    mgr->writers[entry->dir - mgr->dirs].is_stale[LOG_DIR_RECOVERY_POINTS] = true;
+  }
+  pthread_mutex_unlock(&mgr->lock);
+  return is_lower ? log_checkpoints_write(mgr, entry->dir, LOG_DIR_RECOVERY_POINTS) : 0;
 }
 
 int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, struct log_wanted *wanted, bool is_found,
@@ -162,14 +195,25 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
   if (result == 0 && !is_found) {
     result = log_checkpoints_settle(mgr, dir);
   }
+  if (result == 0 && !is_found) {
+    result = dir_make_new(path);
+    args.is_folder_new = result == 0;
+  }
   if (result == 0) {
     result = log_open(&args, &log);
   }
+  if (result == 0 && is_found) {
+    result = lower_recovery_point(mgr, entry, log);
+  }
   if (result < 0) {
     struct error_detail detail = *error_last();
+    if (log != NULL) {
+      log_discard(log);
+      log = NULL;
+    }
     if (log_manager_is_disk_failure(result)) {
       log_manager_fail(mgr, dir, result);
-    } else if (!is_found) {
+    } else if (args.is_folder_new) {
       dir_remove_all(path);
     }
     error_set(result, "%s", detail.message);
@@ -202,17 +246,38 @@ static int look_for_folder(struct log_manager *mgr, struct log_entry *entry, con
     }
     *is_found = true;
     pthread_mutex_lock(&mgr->lock);
-    entry->dir->log_count--;
-    entry->dir = dir;
-    dir->log_count++;
+    log_table_move(entry, dir);
     pthread_mutex_unlock(&mgr->lock);
   }
   return 0;
 }
 
+/// Takes over the entry of a log that did not open. One of the same topic is tried again with what is known of it; of
+/// another topic only the name counts. While holding the lock.
+static int claim_failed(struct log_manager *mgr, const struct log_wanted *wanted, struct log_entry *entry,
+                        struct log_dir *fresh, bool *is_found)
+{
+  *is_found = uuid_is_zero(&wanted->topic_id) || uuid_equal(&wanted->topic_id, &entry->topic_id);
+  if (*is_found) {
+    entry->state = LOG_ENTRY_OPENING;
+    return 0;
+  }
+  if (fresh == NULL) {
+    return error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " has no data directory that works", wanted->topic,
+                     wanted->partition);
+  }
+  for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
+    entry->offsets[which] = -1;
+    mgr->writers[entry->dir - mgr->dirs].is_stale[which] = true;
+  }
+  entry->state = LOG_ENTRY_OPENING;
+  log_table_move(entry, fresh);
+  return 0;
+}
+
 /// Gets hold of the entry of a name, in state OPENING.
-static int claim_name(struct log_manager *mgr, const struct log_wanted *wanted, struct log_entry **entry,
-                      bool *is_found)
+static int claim_name(struct log_manager *mgr, const struct log_wanted *wanted, const bool *is_tried,
+                      struct log_entry **entry, bool *is_found)
 {
   int result = 0;
   pthread_mutex_lock(&mgr->lock);
@@ -221,7 +286,7 @@ static int claim_name(struct log_manager *mgr, const struct log_wanted *wanted, 
          (found->state == LOG_ENTRY_OPENING || found->state == LOG_ENTRY_DELETING)) {
     pthread_cond_wait(&mgr->changed, &mgr->lock);
   }
-  struct log_dir *dir = log_manager_least_loaded(mgr);
+  struct log_dir *dir = log_manager_least_loaded(mgr, is_tried);
   size_t offline = 0;
   for (size_t i = 0; i < mgr->dir_count; i++) {
     offline += atomic_load(&mgr->dirs[i].is_offline);
@@ -229,8 +294,7 @@ static int claim_name(struct log_manager *mgr, const struct log_wanted *wanted, 
   if (found != NULL && found->state == LOG_ENTRY_OPEN) {
     result = error_set(ERR_EXISTS, "%s-%" PRId32 " is open", wanted->topic, wanted->partition);
   } else if (found != NULL) {
-    found->state = LOG_ENTRY_OPENING;
-    *is_found = true;
+    result = claim_failed(mgr, wanted, found, offline > 0 && !wanted->is_new ? NULL : dir, is_found);
   } else if (dir == NULL || (offline > 0 && !wanted->is_new)) {
     result = error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " has no data directory that works", wanted->topic,
                        wanted->partition);
@@ -242,68 +306,46 @@ static int claim_name(struct log_manager *mgr, const struct log_wanted *wanted, 
   return result;
 }
 
-int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted)
+/// Opens a log once. `is_tried` learns the directory in which a new one was tried; `is_last` says whether a failure is
+/// the log's own and no other directory would do better.
+static int open_once(struct log_manager *mgr, struct log_wanted *wanted, bool *is_tried, bool *is_last)
 {
-  wanted->log = NULL;
-  // A directory that fails over a new log is not the last word while another one works.
-  for (;;) {
-    struct log_entry *entry = NULL;
-    bool is_found = false;
-    wanted->error = claim_name(mgr, wanted, &entry, &is_found);
-    if (wanted->error < 0) {
-      return wanted->error;
-    }
-    if (!is_found) {
-      int result = look_for_folder(mgr, entry, wanted, &is_found);
-      if (result < 0) {
-        settle(entry, wanted, false, NULL, result);
-        return result;
-      }
-    }
-    int result = log_manager_open_entry(mgr, entry, wanted, is_found, false);
-    if (is_found || !log_manager_is_disk_failure(result)) {
+  struct log_entry *entry = NULL;
+  bool is_found = false;
+  *is_last = true;
+  wanted->error = claim_name(mgr, wanted, is_tried, &entry, &is_found);
+  TRY(wanted->error);
+  if (!is_found) {
+    int result = look_for_folder(mgr, entry, wanted, &is_found);
+    if (result < 0) {
+      settle(entry, wanted, false, NULL, result);
       return result;
     }
   }
+  is_tried[entry->dir - mgr->dirs] = true;
+  int result = log_manager_open_entry(mgr, entry, wanted, is_found, false);
+  *is_last = is_found || !(log_manager_is_disk_failure(result) || log_manager_may_pass(result));
+  return result;
 }
 
-int log_manager_delete_log(struct log_manager *mgr, struct log *log)
+int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted)
 {
-  pthread_mutex_lock(&mgr->lock);
-  struct log_entry *entry = log_table_find_log(&mgr->table, log);
-  CHECK(entry != NULL && entry->state == LOG_ENTRY_OPEN);
-  entry->state = LOG_ENTRY_DELETING;
-  while (entry->users > 0) {
-    pthread_cond_wait(&mgr->changed, &mgr->lock);
-  }
-  pthread_mutex_unlock(&mgr->lock);
-
-  struct log_dir *dir = entry->dir;
-  int result = 0;
-  if (atomic_load(&dir->is_offline)) {
-    result = error_set(ERR_STORAGE_OFFLINE, "data directory %s is offline", dir->path);
-  } else {
-    char *path = log_dir_suffix_path(dir, entry->topic, entry->partition, "delete");
-    result = log_rename(log, path);
-    if (result == 0) {
-      slog_debug("%s-%" PRId32 " is deleted: its files go in %" PRId64 " ms", entry->topic, entry->partition,
-                 mgr->file_delete_delay_ms);
-      deletion_add(&mgr->deletions, path, mgr->file_delete_delay_ms);
+  wanted->log = NULL;
+  log_manager_ask_space(mgr);
+  bool *is_tried = mem_array(mgr->dir_count, sizeof *is_tried);
+  // A directory that fails over a new log, or is full, is not the last word while another one works.
+  bool is_last = false;
+  int result = open_once(mgr, wanted, is_tried, &is_last);
+  while (!is_last) {
+    struct error_detail first = *error_last();
+    int next = open_once(mgr, wanted, is_tried, &is_last);
+    if (next == ERR_STORAGE_OFFLINE && log_manager_may_pass(result)) {
+      // All were tried: that the disk is full says more.
+      wanted->error = error_set(result, "%s", first.message);
+      break;
     }
-    mem_free(path);
+    result = next;
   }
-  if (log_manager_is_disk_failure(result)) {
-    log_manager_fail(mgr, dir, result);
-  }
-  log_discard(log);
-
-  pthread_mutex_lock(&mgr->lock);
-  for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
-    mgr->writers[dir - mgr->dirs].is_stale[which] = true;
-  }
-  entry->log = NULL;
-  log_table_remove(mgr, entry);
-  pthread_cond_broadcast(&mgr->changed);
-  pthread_mutex_unlock(&mgr->lock);
+  mem_free(is_tried);
   return result;
 }

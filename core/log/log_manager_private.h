@@ -4,7 +4,8 @@
 //
 //   log_manager.c           life: new, claim, stop
 //   log_manager_start.c     start: strays, parallel recovery
-//   log_manager_open.c      opening and deleting one log, failing a directory
+//   log_manager_open.c      opening one log, failing a directory
+//   log_manager_delete.c    deleting one log
 //   log_manager_work.c      timers, retention and flushes
 //   log_checkpoints.c       the three checkpoints of a directory
 //   log_table.c             the table of logs
@@ -40,6 +41,7 @@ struct log_entry {
   char *topic;                               ///< owned, never changes
   int32_t partition;                         ///< never changes
   uint32_t hash;                             ///< of both, never changes
+  struct uuid topic_id;                      ///< of the topic that wanted it last; changes only while OPENING
   size_t position;                           ///< in the table's list
   enum log_entry_state state;                ///< see above
   int refs;                                  ///< the table's, and one for each flush that waits for the pool
@@ -99,6 +101,7 @@ struct log_manager {
   struct pool *pool;                    ///< or NULL
   struct log_work work[LOG_WORK_COUNT]; ///< periodic
   struct deletion_queue deletions;      ///< delayed removals
+  int64_t reserve_bytes;                ///< a new log goes where more than this is free, if anywhere
   bool is_running;                      ///< guarded by `lock`: jobs may be submitted to the pool
   bool was_adopting;                    ///< -delete folders are left alone
 };
@@ -110,6 +113,9 @@ struct log_entry *log_table_find_log(const struct log_table *table, const struct
 
 /// A new entry in state OPENING with the table's reference, counted in `dir`.
 struct log_entry *log_table_add(struct log_manager *mgr, const char *topic, int32_t partition, struct log_dir *dir);
+
+/// Counts an entry in another directory. While holding the lock; the entry is OPENING.
+void log_table_move(struct log_entry *entry, struct log_dir *dir);
 
 /// Takes an entry out and gives back the table's reference.
 void log_table_remove(struct log_manager *mgr, struct log_entry *entry);
@@ -148,11 +154,18 @@ void log_manager_fail(struct log_manager *mgr, struct log_dir *dir, int cause);
 /// The directory that a log lies in.
 struct log_dir *log_manager_dir_of(const struct log_manager *mgr, const struct log *log);
 
-/// The working directory with the fewest logs, or NULL. While holding the lock.
-struct log_dir *log_manager_least_loaded(struct log_manager *mgr);
+/// Asks the disks how much is free, each at most once a second. Waits for them, so not while holding the lock.
+void log_manager_ask_space(struct log_manager *mgr);
+
+/// Where a new log goes: the directory with the fewest logs of those that work, have space and are not `is_tried`;
+/// where none has space, without regard to it. NULL: there is none. While holding the lock.
+///
+/// @param is_tried  one for each directory; NULL: none was
+struct log_dir *log_manager_least_loaded(struct log_manager *mgr, const bool *is_tried);
 
 /// Opens the log of an entry that the caller has put into state OPENING: I/O, no lock. Sets the results in `wanted`,
-/// and the entry's state: OPEN, or FAILED where its folder was found; otherwise the entry is gone.
+/// and the entry's state: OPEN, or FAILED where its folder was found; otherwise the entry is gone, and so is the folder
+/// if it was made here. A folder that this call did not make is never removed.
 ///
 /// @param is_found  its folder is there and its checkpointed offsets count
 /// @param is_clean  nobody has written to it since a clean shutdown

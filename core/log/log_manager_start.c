@@ -13,11 +13,14 @@
 #include "os/dir.h"
 #include "os/thread.h"
 
+enum { EMPTY_NAMED_MAX = 10 };
+
 /// What becomes of a folder that was found.
 enum found_use {
   FOUND_STRAY,       ///< nobody wants it
   FOUND_OTHER_TOPIC, ///< somebody wants its name, for another topic id
   FOUND_WANTED,      ///< it is opened
+  FOUND_STUCK,       ///< of the first two, and cannot be renamed: it stays, and nothing is made in its place
 };
 
 /// One log to open.
@@ -134,7 +137,7 @@ static void mark_stale(struct log_manager *mgr)
 }
 
 /// Renames what nobody wants.
-static void set_strays_aside(struct log_manager *mgr, const enum found_use *use)
+static void set_strays_aside(struct log_manager *mgr, enum found_use *use)
 {
   for (size_t i = 0; i < mgr->found_count; i++) {
     const struct log_found *found = &mgr->found[i];
@@ -144,17 +147,36 @@ static void set_strays_aside(struct log_manager *mgr, const enum found_use *use)
     }
     const char *why = use[i] == FOUND_OTHER_TOPIC ? "it is of another topic of that name" : "no topic has it here";
     int result = log_manager_set_aside(dir, found->topic, found->partition, why);
+    use[i] = result < 0 ? FOUND_STUCK : use[i];
     if (log_manager_is_disk_failure(result)) {
       log_manager_fail(mgr, dir, result);
     }
   }
 }
 
+/// True when a folder that could not be set aside has the name of a wanted log.
+static bool is_stuck(const struct log_manager *mgr, const struct log_wanted *wanted, const enum found_use *use)
+{
+  const struct log_found *found = bsearch(wanted, mgr->found, mgr->found_count, sizeof *mgr->found, find_order);
+  return found != NULL && use[found - mgr->found] == FOUND_STUCK;
+}
+
+/// Says that a partition that should have records has none; the first ones by name.
+static void report_empty(const struct log_wanted *wanted, size_t nth)
+{
+  if (nth <= EMPTY_NAMED_MAX) {
+    slog_warn("%s-%" PRId32 " has no folder in any data directory and starts empty: its data directory may be missing",
+              wanted->topic, wanted->partition);
+  }
+}
+
 /// Places what has no folder yet, in the least loaded directories.
-static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, size_t count, struct opening_list *lists)
+static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, size_t count, struct opening_list *lists,
+                          const enum found_use *use)
 {
   size_t offline = 0;
   size_t empty = 0;
+  log_manager_ask_space(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     offline += atomic_load(&mgr->dirs[i].is_offline);
   }
@@ -162,20 +184,26 @@ static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, si
     if (wanted[i].error != ERR_NOT_FOUND) {
       continue;
     }
-    struct log_dir *dir = log_manager_least_loaded(mgr);
+    struct log_dir *dir = log_manager_least_loaded(mgr, NULL);
     if (log_table_find(&mgr->table, wanted[i].topic, wanted[i].partition) != NULL) {
       wanted[i].error = ERR_EXISTS;
+    } else if (is_stuck(mgr, &wanted[i], use)) {
+      wanted[i].error = error_set(ERR_EXISTS, "%s-%" PRId32 " has a folder of another topic in its place",
+                                  wanted[i].topic, wanted[i].partition);
+      slog_error("cannot open the log: %s", error_last()->message);
     } else if (dir == NULL || (offline > 0 && !wanted[i].is_new)) {
       wanted[i].error = error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " may lie in a directory that is offline",
                                   wanted[i].topic, wanted[i].partition);
     } else {
-      empty += !wanted[i].is_new;
+      if (!wanted[i].is_new) {
+        report_empty(&wanted[i], ++empty);
+      }
       add_opening(&lists[dir - mgr->dirs], log_table_add(mgr, wanted[i].topic, wanted[i].partition, dir), &wanted[i],
                   false);
     }
   }
-  if (empty > 0) {
-    slog_warn("%zu partitions had no folder in any data directory and start empty", empty);
+  if (empty > EMPTY_NAMED_MAX) {
+    slog_warn("%zu more partitions have no folder in any data directory and start empty", empty - EMPTY_NAMED_MAX);
   }
 }
 
@@ -226,6 +254,19 @@ static void open_all(struct log_manager *mgr, struct opening_list *lists)
   mem_free(threads);
 }
 
+/// Makes the new logs that did not fit in their directory in another one.
+static void try_elsewhere(struct log_manager *mgr, const struct opening_list *lists)
+{
+  for (size_t i = 0; i < mgr->dir_count && mgr->dir_count > 1; i++) {
+    for (size_t j = 0; j < lists[i].count; j++) {
+      struct log_wanted *wanted = lists[i].openings[j].wanted;
+      if (!lists[i].openings[j].is_found && log_manager_may_pass(wanted->error)) {
+        log_manager_open_log(mgr, wanted);
+      }
+    }
+  }
+}
+
 /// Removes the marker of each directory, so that an end without log_manager_stop() is seen as a crash.
 static int remove_markers(struct log_manager *mgr)
 {
@@ -266,17 +307,26 @@ int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t
 {
   int64_t started_ms = clock_mono_ms();
   mgr->was_adopting = is_adopting;
-  TRY(remove_markers(mgr));
+  int result = remove_markers(mgr);
+  if (result < 0) {
+    for (size_t i = 0; i < count; i++) {
+      wanted[i].log = NULL;
+      wanted[i].error = result;
+    }
+    return result;
+  }
   struct opening_list *lists = mem_array(mgr->dir_count, sizeof *lists);
   enum found_use *use = mem_array(mgr->found_count + 1, sizeof *use);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     lists[i].mgr = mgr;
+    mgr->dirs[i].is_started = !atomic_load(&mgr->dirs[i].is_offline);
   }
   match_found(mgr, wanted, count, lists, use);
   mark_stale(mgr);
   set_strays_aside(mgr, use);
-  place_missing(mgr, wanted, count, lists);
+  place_missing(mgr, wanted, count, lists, use);
   open_all(mgr, lists);
+  try_elsewhere(mgr, lists);
   report(mgr, wanted, count, started_ms);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     mem_free(lists[i].openings);

@@ -173,7 +173,7 @@ void log_manager_on_rolled(void *arg, struct log *log, int64_t offset)
   bool is_running = mgr->is_running;
   if (is_running) {
     entry->refs++;
-    pool_submit(mgr->pool, &flushing->job, run_flush_job, NULL, NULL);
+    pool_submit_long(mgr->pool, &flushing->job, run_flush_job, NULL, NULL);
   }
   pthread_mutex_unlock(&mgr->lock);
   if (!is_running) {
@@ -199,7 +199,7 @@ static void work_tick(struct timer *timer)
   struct log_work *work = CONTAINER_OF(timer, struct log_work, timer);
   timer_start(work->mgr->loop, timer, work->interval_ms, work_tick);
   if (!atomic_exchange(&work->is_running, true)) {
-    pool_submit(work->mgr->pool, &work->job, work_run, NULL, NULL);
+    pool_submit_long(work->mgr->pool, &work->job, work_run, NULL, NULL);
   }
 }
 
@@ -215,7 +215,8 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   mgr->work[LOG_WORK_HIGH_WATERMARKS].interval_ms = config->high_watermark_checkpoint_ms;
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     mgr->work[i].mgr = mgr;
-    CHECK(mgr->loop == NULL || mgr->work[i].interval_ms > 0);
+    // Kafka takes 0 for "always"; a timer has to let others run.
+    mgr->work[i].interval_ms = mgr->work[i].interval_ms < 1 ? 1 : mgr->work[i].interval_ms;
   }
 }
 

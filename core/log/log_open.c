@@ -14,20 +14,24 @@
 #include "os/dir.h"
 
 static int open_folder(struct log *log);
-static int open_segments(struct log *log, const struct log_open_args *args);
+static int open_segments(struct log *log, const struct log_open_args *args, bool has_epochs);
 static int open_first_segment(struct log *log, int64_t base_offset, int64_t now_ms);
-static int load_segments(struct log *log, const struct log_open_args *args, const int64_t *bases, int count);
+static int load_segments(struct log *log, const struct log_open_args *args, bool has_epochs, const int64_t *bases,
+                         int count);
 
 int log_open(const struct log_open_args *args, struct log **log)
 {
   CHECK(epoch_is_inside());
   struct log *opened = log_new(args);
+  atomic_store(&opened->is_dir_dirty, args->is_folder_new);
+  atomic_store(&opened->is_parent_dirty, args->is_folder_new);
+  bool has_epochs = false;
   int result = open_folder(opened);
   if (result == 0) {
-    result = leader_epochs_load(&opened->epochs, args->dir);
+    result = leader_epochs_load(&opened->epochs, args->dir, &has_epochs);
   }
   if (result == 0) {
-    result = open_segments(opened, args);
+    result = open_segments(opened, args, has_epochs);
   }
   if (result < 0) {
     log_fail(opened, result);
@@ -86,13 +90,13 @@ static void adopt_segments(struct log *log, struct segment_list *list, int64_t e
   log_publish_end(log, end_offset, active->base_offset, atomic_load(&active->size));
 }
 
-static int open_segments(struct log *log, const struct log_open_args *args)
+static int open_segments(struct log *log, const struct log_open_args *args, bool has_epochs)
 {
   int64_t *bases = NULL;
   int count = 0;
   TRY(log_list_folder(args->dir, &bases, &count));
   int result = count == 0 ? open_first_segment(log, args->log_start_offset, args->now_ms)
-                          : load_segments(log, args, bases, count);
+                          : load_segments(log, args, has_epochs, bases, count);
   mem_free(bases);
   TRY(result);
   int64_t end_offset = log_end_offset(log);
@@ -137,13 +141,26 @@ static int set_rest_aside(const char *dir, const int64_t *bases, int first, int 
   return 0;
 }
 
-static int load_segments(struct log *log, const struct log_open_args *args, const int64_t *bases, int count)
+/// Says what is missing in the midst of a log, once for all of it: no crash explains it, and nothing can be done here.
+static void report_holes(const char *dir, const struct log_holes *holes)
+{
+  if (holes->count > 0) {
+    slog_error("%s: offsets %" PRId64 " to %" PRId64
+               " are missing, below what was known to be on disk (places: %" PRId64 "); the log goes on without them",
+               dir, holes->offset, holes->end_offset - 1, holes->count);
+  }
+}
+
+static int load_segments(struct log *log, const struct log_open_args *args, bool has_epochs, const int64_t *bases,
+                         int count)
 {
   struct log_recovery recovery = {
       .log = log,
       .recovery_point = args->recovery_point,
       .is_clean = args->is_clean,
+      .start_offset = args->log_start_offset,
       .is_contiguous = !args->config.is_compacted,
+      .is_missing_epochs = !has_epochs,
   };
   struct segment_list *list = segment_list_new(count);
   list->count = 0;
@@ -155,6 +172,7 @@ static int load_segments(struct log *log, const struct log_open_args *args, cons
     bool is_last = i == count - 1;
     result = log_recover_segment(&recovery, seg, is_last, is_last ? INT64_MAX : bases[i + 1], &is_cut);
   }
+  report_holes(args->dir, &recovery.holes);
   if (result == 0) {
     result = set_rest_aside(args->dir, bases, list->count, count);
   }

@@ -4,7 +4,7 @@
 //
 //   log_open.c      open: what lies in the folder      log_append.c    append, roll
 //   log_folder.c    leftovers, list of segments        log_read.c      read
-//   log_recovery.c  after a crash: check, cut          log_cut.c       keep what was cut
+//   log_recovery*.c after a crash: check, cut          log_cut.c       keep what was cut
 //   log.c           getters, close, flush              log_time.c      search by time
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
 //
@@ -60,7 +60,7 @@ struct log {
   pthread_mutex_t flush_lock;                  ///< see above
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
-  bool is_broken;                              ///< a truncation failed half way: no more appends. Appender
+  bool is_broken;                              ///< the files are not as the log says: no more appends. Appender
   struct uuid topic_id;                        ///< of partition.metadata, or zero
   struct iovec *parts;                         ///< scratch for gathered writes; owned. Appender
   int parts_room;                              ///< slots allocated
@@ -120,13 +120,23 @@ int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t
 /// @param[out] count  how many
 int log_list_folder(const char *dir, int64_t **bases, int *count);
 
+/// Offsets that are missing in a log, below what is known to be on disk.
+struct log_holes {
+  int64_t count;      ///< places
+  int64_t offset;     ///< first missing one of the first place
+  int64_t end_offset; ///< first one after it
+};
+
 /// What recovery goes by.
 struct log_recovery {
   struct log *log;        ///< the log being opened
   int64_t recovery_point; ///< everything below is on disk
   bool is_clean;          ///< the last shutdown was clean
+  int64_t start_offset;   ///< log start; below it nothing is read
   bool is_contiguous;     ///< offsets have no holes
+  bool is_missing_epochs; ///< the leader epochs are to be found in the batches
   int64_t next_offset;    ///< out: where the segment ends
+  struct log_holes holes; ///< out: of all segments so far
 };
 
 /// Loads one segment: plausible indexes are taken over, others rebuilt; after a crash what is not known to be on disk
@@ -134,14 +144,19 @@ struct log_recovery {
 ///
 /// @param is_last     the newest segment: its end is looked for in any case
 /// @param next_base   base offset of the segment after it; INT64_MAX when it is the last
-/// @param[out] is_cut  batches were dropped that do not overlap with the next segment: what follows it is to go
+/// @param[out] is_cut  it does not reach to the next segment, and a crash may be why: what follows it is to go
 int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool is_last, int64_t next_base,
                         bool *is_cut);
 
 /// Copies a file from `pos` to `size` to <path>.cut, or the next free name of that kind. Start-up.
 ///
-/// @return the name, owned: mem_free(); NULL when the bytes could not be kept (disk full, too many such files)
-char *log_keep_rest(const char *path, int fd, int64_t pos, int64_t size);
+/// @param[out] kept  the name, owned: mem_free()
+/// @return 0, ERR_NO_SPACE, ERR_LIMIT (too many such files), ERR_IO ...
+int log_keep_rest(const char *path, int fd, int64_t pos, int64_t size, char **kept);
+
+/// A name for cut bytes that is not taken: <file>.cut, <file>.cut.2 ... Owned: mem_free(); NULL with ERR_LIMIT recorded
+/// when there are too many.
+char *log_cut_path(const char *path);
 
 /// Sets a segment's files aside as *.cut, with a warning. Start-up.
 int log_set_aside(const char *dir, int64_t base_offset);

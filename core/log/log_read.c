@@ -297,6 +297,7 @@ static int read_once(struct read_attempt *attempt, struct log_slice *slice)
   slice->segment_base = attempt->seg->base_offset;
   slice->pos = place.pos;
   if (wanted == 0) {
+    slice->is_cut = true;
     return 0;
   }
   TRY(read_open(attempt));
@@ -307,6 +308,7 @@ static int read_once(struct read_attempt *attempt, struct log_slice *slice)
     return 0; // The limit lies inside the first batch.
   }
   if (length > wanted) {
+    slice->is_cut = true;
     length = wanted > place.size ? read_align(attempt, place.pos, wanted) : wanted;
   }
   if (length < place.size) {

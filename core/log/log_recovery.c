@@ -4,10 +4,17 @@
 // by a crash is read batch by batch and cut at the first bad one.
 //
 //                       clean start                      after a crash
-//   older segment       indexes plausible: taken over    below the recovery point: the same
+//   older segment       indexes fit: taken over          below the recovery point: the same
 //   the newest one      headers after the last entry     from the last index entry below the recovery point on: every
 //                                                        batch is checked, the indexes are made anew
 //   whatever fails      its headers are walked, or, if these do not fit, all of it is checked as after a crash
+//
+// A segment that ends at the recovery point may have been flushed before it was closed, so before its indexes were
+// whole and synced: it is checked from its last index entry on. One that ends below was closed when the flush came that
+// raised the recovery point, and its indexes went to disk with it (log_flush()).
+//
+// Offsets that are missing are a fault where the crash may have taken them. What was on disk before, with the hole in
+// it, is left as it is: the topic may have been compacted once, or a disk lost a part of it; log_open.c says so.
 #include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
@@ -21,36 +28,21 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "log/header_scan.h"
-#include "log/index_file.h"
-#include "log/log_private.h"
+#include "log/log_recovery_private.h"
+#include "os/dir.h"
 #include "os/file.h"
 
 enum {
   RECOVERY_STEP_BYTES = 256 * 1024, ///< read at a time while checking CRCs
 };
 
-/// Work on one segment.
-struct segment_recovery {
-  struct log_recovery *recovery; ///< of the whole log
-  struct segment *seg;           ///< the segment
-  const char *dir;               ///< its folder
-  char *path;                    ///< of its .log file; owned
-  int fd;                        ///< the same
-  int64_t size;                  ///< bytes of the file
-  int64_t next_base;             ///< base offset of the next segment
-  int64_t pos;                   ///< all before is good
-  int64_t next_offset;           ///< offset after the last good batch
-  bool is_exact;                 ///< a batch came before, so contiguous offsets can be asked for
-  const char *fault;             ///< what is wrong at `pos`; NULL: nothing
-  bool is_overlap;               ///< the fault is only that the next segment has these offsets too
-  uint8_t *buffer;               ///< for checking; owned
-};
-
 static int recover(struct segment_recovery *work, bool is_last);
-static int load_indexes(struct segment_recovery *work, bool *is_good);
 static int walk_headers(struct segment_recovery *work, bool is_indexing);
 static int check_batches(struct segment_recovery *work);
 static int begin_check(struct segment_recovery *work);
+static int assign_epochs(struct segment_recovery *work);
+static void check_hole(struct segment_recovery *work, bool is_last, bool *is_cut);
+static void add_hole(struct log_holes *holes, int64_t offset, int64_t end_offset);
 static int cut_off(struct segment_recovery *work);
 
 int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool is_last, int64_t next_base,
@@ -65,6 +57,7 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
       .fd = -1,
       .next_base = next_base,
       .next_offset = seg->base_offset,
+      .is_on_disk = recovery->is_clean || next_base <= recovery->recovery_point,
   };
   int result = file_open(work.path, FILE_WRITE, &work.fd);
   if (result == ERR_READ_ONLY || result == ERR_PERMISSION) {
@@ -82,9 +75,12 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
     atomic_store(&seg->modified_ms, (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000);
     result = recover(&work, is_last);
   }
+  if (result == 0 && recovery->is_missing_epochs && !work.has_epochs) {
+    result = assign_epochs(&work);
+  }
   if (result == 0) {
+    check_hole(&work, is_last, is_cut);
     recovery->next_offset = work.next_offset;
-    *is_cut = work.fault != NULL && !work.is_overlap && work.next_offset < next_base && !is_last;
   }
   file_close(work.fd);
   mem_free(work.path);
@@ -96,13 +92,14 @@ static int recover(struct segment_recovery *work, bool is_last)
 {
   struct segment *seg = work->seg;
   bool is_good = false;
-  bool is_known = work->recovery->is_clean || work->next_base <= work->recovery->recovery_point;
+  bool is_known = work->recovery->is_clean || work->next_base < work->recovery->recovery_point;
   if (is_known) {
-    TRY(load_indexes(work, &is_good));
+    TRY(recovery_load_indexes(work, &is_good));
     if (is_good && !is_last) {
-      atomic_store(&seg->size, work->size);
-      work->next_offset = work->next_base;
-      return 0;
+      TRY(recovery_check_end(work, &is_good));
+      if (is_good) {
+        return 0;
+      }
     }
     // The headers after the last index entry, or all of them if there is no index to trust.
     TRY(walk_headers(work, !is_good));
@@ -131,123 +128,6 @@ static int recover(struct segment_recovery *work, bool is_last)
   return result;
 }
 
-// --- indexes ---------------------------------------------------------------------------------------------------------
-
-/// Number of entries before the zeros that a preallocated or truncated index ends with. A lone entry of zeros counts.
-static int count_entries(int fd, size_t entry_size, int64_t file_size_bytes, uint32_t *count)
-{
-  static const uint8_t zeros[TIME_INDEX_ENTRY_SIZE];
-  uint32_t low = 0;
-  uint32_t high = (uint32_t)(file_size_bytes / (int64_t)entry_size);
-  bool is_alone = high == 1;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    uint8_t entry[TIME_INDEX_ENTRY_SIZE];
-    TRY(file_read_at(fd, entry, entry_size, (int64_t)(entry_size * middle)));
-    if (memcmp(entry, zeros, entry_size) != 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  *count = is_alone ? 1 : low;
-  return 0;
-}
-
-/// Reads how many entries an index file has and the last of them; cuts zeros off. `count` is UINT32_MAX when it is
-/// missing or no index.
-static int load_index_file(const struct segment_recovery *work, const char *suffix, size_t entry_size, uint32_t *count,
-                           uint8_t last[TIME_INDEX_ENTRY_SIZE])
-{
-  char *path = segment_path(work->dir, work->seg->base_offset, suffix);
-  int fd = -1;
-  int64_t size = 0;
-  *count = UINT32_MAX;
-  int result = file_open(path, FILE_READ, &fd);
-  if (result == 0) {
-    result = file_size(fd, &size);
-  }
-  if (result == 0 && size % (int64_t)entry_size == 0 && size <= INT32_MAX) {
-    uint32_t found = 0;
-    result = count_entries(fd, entry_size, size, &found);
-    if (result == 0 && found > 0) {
-      result = file_read_at(fd, last, entry_size, (int64_t)(entry_size * (found - 1)));
-    }
-    if (result == 0 && size != (int64_t)(entry_size * found)) {
-      result = index_file_trim(path, entry_size, found);
-      result = result == ERR_READ_ONLY || result == ERR_PERMISSION ? 0 : result;
-    }
-    *count = result == 0 ? found : UINT32_MAX;
-  }
-  file_close(fd);
-  mem_free(path);
-  return result == ERR_NOT_FOUND ? 0 : result;
-}
-
-/// Takes the indexes over if they are plausible; otherwise leaves them empty, in memory.
-static int load_indexes(struct segment_recovery *work, bool *is_good)
-{
-  struct segment *seg = work->seg;
-  int32_t size_limit = log_get_config(work->recovery->log)->segment_index_bytes;
-  uint8_t last[TIME_INDEX_ENTRY_SIZE] = {0};
-  uint8_t time_last[TIME_INDEX_ENTRY_SIZE] = {0};
-  uint32_t count = 0;
-  uint32_t time_count = 0;
-  TRY(load_index_file(work, ".index", OFFSET_INDEX_ENTRY_SIZE, &count, last));
-  TRY(load_index_file(work, ".timeindex", TIME_INDEX_ENTRY_SIZE, &time_count, time_last));
-  int64_t relative_offset = 0;
-  int64_t pos = 0;
-  struct time_index_entry entry = {-1, 0};
-  *is_good = count != UINT32_MAX && time_count != UINT32_MAX;
-  if (*is_good && count > 0) {
-    offset_index_decode(last, &relative_offset, &pos);
-    *is_good =
-        relative_offset > 0 && pos > 0 && pos < work->size && relative_offset < work->next_base - seg->base_offset;
-  }
-  if (*is_good && time_count > 0) {
-    time_index_decode(time_last, &entry);
-    *is_good = entry.timestamp >= 0 && entry.relative_offset >= 0 &&
-               entry.relative_offset < work->next_base - seg->base_offset;
-  }
-  // A closed segment without any entry was closed without its last one, unless its records have no timestamps.
-  *is_good = *is_good && (time_count > 0 || count == 0) && (time_count > 0 || work->size == 0);
-  if (!*is_good) {
-    entry = (struct time_index_entry){-1, 0};
-    count = 0;
-    time_count = 0;
-  }
-  offset_index_create(&seg->offset_index, count, size_limit);
-  time_index_create(&seg->time_index, time_count, &entry, size_limit);
-  if (*is_good) {
-    work->pos = pos;
-    atomic_store(&seg->max_timestamp, entry.timestamp);
-    atomic_store(&seg->max_timestamp_offset, entry.timestamp >= 0 ? seg->base_offset + entry.relative_offset : -1);
-  }
-  return 0;
-}
-
-/// Empties the index files, before entries are added anew.
-static int clear_indexes(struct segment_recovery *work)
-{
-  struct segment *seg = work->seg;
-  int32_t size_limit = log_get_config(work->recovery->log)->segment_index_bytes;
-  offset_index_create(&seg->offset_index, 0, size_limit);
-  time_index_create(&seg->time_index, 0, &(struct time_index_entry){-1, 0}, size_limit);
-  atomic_store(&seg->max_timestamp, -1);
-  atomic_store(&seg->max_timestamp_offset, -1);
-  atomic_store(&seg->size, 0);
-  seg->bytes_since_index = 0;
-  char *path = segment_path(work->dir, seg->base_offset, ".index");
-  int result = index_file_trim(path, OFFSET_INDEX_ENTRY_SIZE, 0);
-  mem_free(path);
-  path = segment_path(work->dir, seg->base_offset, ".timeindex");
-  if (result == 0) {
-    result = index_file_trim(path, TIME_INDEX_ENTRY_SIZE, 0);
-  }
-  mem_free(path);
-  return result;
-}
-
 // --- walking headers -------------------------------------------------------------------------------------------------
 
 /// What is wrong with the place of a batch among the others; NULL: nothing.
@@ -258,7 +138,9 @@ static const char *offset_fault(struct segment_recovery *work, const struct batc
   if (header->base_offset < work->next_offset) {
     return "its offsets go back";
   }
-  if (header->base_offset > work->next_offset && work->is_exact && work->recovery->is_contiguous) {
+  bool is_hole = header->base_offset > work->next_offset && work->is_exact && work->recovery->is_contiguous;
+  bool is_hole_on_disk = work->recovery->is_clean || header->base_offset <= work->recovery->recovery_point;
+  if (is_hole && !is_hole_on_disk) {
     return "offsets are missing before it";
   }
   if (last_offset >= work->next_base) {
@@ -267,6 +149,9 @@ static const char *offset_fault(struct segment_recovery *work, const struct batc
   }
   if (last_offset - work->seg->base_offset > INT32_MAX) {
     return "its offsets do not belong in this segment";
+  }
+  if (is_hole) {
+    add_hole(&work->holes, work->next_offset, header->base_offset);
   }
   return NULL;
 }
@@ -311,10 +196,12 @@ static void load_first_timestamp(struct segment_recovery *work)
 static int walk_headers(struct segment_recovery *work, bool is_indexing)
 {
   if (is_indexing) {
-    TRY(clear_indexes(work));
+    TRY(recovery_clear_indexes(work));
     work->pos = 0;
   }
   work->next_offset = work->seg->base_offset;
+  work->is_exact = false;
+  work->holes = (struct log_holes){0};
   atomic_store(&work->seg->size, work->pos);
   load_first_timestamp(work);
   struct header_scan scan;
@@ -338,76 +225,6 @@ static int walk_headers(struct segment_recovery *work, bool is_indexing)
 
 // --- checking batches ------------------------------------------------------------------------------------------------
 
-/// Finds the last index entry that is known to be on disk and points at a batch, so that the check can begin there.
-///
-/// @return 1, 0 when there is none, ERR_*
-static int find_start(struct segment_recovery *work, struct batch_header *header, uint32_t *number, int64_t *pos)
-{
-  uint32_t count = 0;
-  uint8_t last[TIME_INDEX_ENTRY_SIZE];
-  TRY(load_index_file(work, ".index", OFFSET_INDEX_ENTRY_SIZE, &count, last));
-  if (count == UINT32_MAX || count == 0) {
-    return 0;
-  }
-  char *path = segment_path(work->dir, work->seg->base_offset, ".index");
-  uint8_t *entries = mem_alloc((size_t)count * OFFSET_INDEX_ENTRY_SIZE);
-  int result = index_file_read(path, OFFSET_INDEX_ENTRY_SIZE, 0, entries, count);
-  uint32_t good = result == 0 ? offset_index_valid(entries, count, work->size) : 0;
-  int64_t relative_offset = 0;
-  while (good > 0) {
-    offset_index_decode(entries + (size_t)(good - 1) * OFFSET_INDEX_ENTRY_SIZE, &relative_offset, pos);
-    if (work->seg->base_offset + relative_offset < work->recovery->recovery_point) {
-      break;
-    }
-    good--;
-  }
-  mem_free(entries);
-  mem_free(path);
-  if (result < 0 || good == 0) {
-    return result;
-  }
-  struct header_scan scan;
-  header_scan_begin(&scan, work->fd, *pos, work->size, true);
-  if (header_scan_next(&scan, header, pos) <= 0 ||
-      header->base_offset + header->last_offset_delta != work->seg->base_offset + relative_offset) {
-    return 0;
-  }
-  *number = good - 1;
-  return 1;
-}
-
-/// Keeps the time-index entries up to an offset; UINT32_MAX entries: they make no sense.
-static int load_time_prefix(struct segment_recovery *work, int64_t relative_offset, uint32_t *count,
-                            struct time_index_entry *last)
-{
-  uint8_t bytes[TIME_INDEX_ENTRY_SIZE];
-  TRY(load_index_file(work, ".timeindex", TIME_INDEX_ENTRY_SIZE, count, bytes));
-  if (*count == UINT32_MAX || *count == 0) {
-    *count = UINT32_MAX;
-    return 0;
-  }
-  char *path = segment_path(work->dir, work->seg->base_offset, ".timeindex");
-  uint8_t *entries = mem_alloc((size_t)*count * TIME_INDEX_ENTRY_SIZE);
-  int result = index_file_read(path, TIME_INDEX_ENTRY_SIZE, 0, entries, *count);
-  uint32_t good = result == 0 ? time_index_valid(entries, *count) : 0;
-  uint32_t kept = 0;
-  while (kept < good) {
-    struct time_index_entry entry;
-    time_index_decode(entries + (size_t)kept * TIME_INDEX_ENTRY_SIZE, &entry);
-    if (entry.relative_offset > relative_offset) {
-      break;
-    }
-    *last = entry;
-    kept++;
-  }
-  // Entries that end early although the offset was not reached would hide a larger timestamp.
-  bool is_whole = kept > 0 && (kept < good || good == *count);
-  *count = is_whole ? kept : UINT32_MAX;
-  mem_free(entries);
-  mem_free(path);
-  return result;
-}
-
 /// Sets up the check: where it begins, and indexes that hold only what is before.
 static int begin_check(struct segment_recovery *work)
 {
@@ -422,18 +239,20 @@ static int begin_check(struct segment_recovery *work)
   work->fault = NULL;
   work->is_overlap = false;
   work->is_exact = false;
+  work->holes = (struct log_holes){0};
   work->pos = 0;
   work->next_offset = seg->base_offset;
   seg->first_timestamp = -1;
-  int found = work->recovery->is_clean ? 0 : find_start(work, &header, &number, &pos);
+  int found = work->recovery->is_clean ? 0 : recovery_find_start(work, &header, &number, &pos);
   TRY(found);
   if (found > 0) {
     int64_t last_offset = header.base_offset + header.last_offset_delta;
-    TRY(load_time_prefix(work, last_offset - seg->base_offset, &time_count, &last));
+    TRY(recovery_load_time_prefix(work, last_offset - seg->base_offset, pos, &time_count, &last));
   }
   if (found == 0 || time_count == UINT32_MAX) {
     leader_epochs_truncate_end(epochs, seg->base_offset);
-    return clear_indexes(work);
+    work->has_epochs = true;
+    return recovery_clear_indexes(work);
   }
   leader_epochs_truncate_end(epochs, header.base_offset);
   offset_index_create(&seg->offset_index, number, size_limit);
@@ -519,16 +338,91 @@ static int check_batches(struct segment_recovery *work)
   }
 }
 
-// --- cutting ---------------------------------------------------------------------------------------------------------
+/// Tells the log the leader epochs of all batches, where the file that lists them is missing.
+static int assign_epochs(struct segment_recovery *work)
+{
+  struct header_scan scan;
+  struct batch_header header;
+  int64_t pos = 0;
+  header_scan_begin(&scan, work->fd, 0, atomic_load(&work->seg->size), true);
+  int result = 0;
+  while ((result = header_scan_next(&scan, &header, &pos)) > 0) {
+    leader_epochs_assign(&work->recovery->log->epochs, header.leader_epoch, header.base_offset);
+  }
+  return result;
+}
 
-/// Cuts the file after the last good batch. A full disk does not keep the log from opening: then the cut bytes are
-/// lost.
+// --- holes and cuts -------------------------------------------------------------------------------------------------
+
+static void add_hole(struct log_holes *holes, int64_t offset, int64_t end_offset)
+{
+  if (holes->count++ == 0) {
+    holes->offset = offset;
+    holes->end_offset = end_offset;
+  }
+}
+
+/// Decides what becomes of the next segments, when this one does not reach to them.
+static void check_hole(struct segment_recovery *work, bool is_last, bool *is_cut)
+{
+  struct log_recovery *recovery = work->recovery;
+  if (work->holes.count > 0) {
+    add_hole(&recovery->holes, work->holes.offset, work->holes.end_offset);
+    recovery->holes.count += work->holes.count - 1;
+  }
+  bool is_hole = !is_last && work->next_offset < work->next_base && (recovery->is_contiguous || work->fault != NULL);
+  // Below log start nothing is read any more, and what follows is not given up for it.
+  *is_cut = is_hole && !work->is_on_disk && work->next_base > recovery->start_offset;
+  if (*is_cut && work->fault == NULL) {
+    slog_warn("%s: ends before offset %" PRId64 ", where %" PRId64 " should follow: the next segments are cut off",
+              work->path, work->next_offset, work->next_base - 1);
+  } else if (is_hole && !*is_cut && work->next_base > recovery->start_offset) {
+    add_hole(&recovery->holes, work->next_offset, work->next_base);
+  }
+}
+
+/// Takes the whole file aside when nothing in it is good, and puts an empty one in its place: a full disk has room for
+/// that.
+static int set_file_aside(struct segment_recovery *work, char **kept)
+{
+  char *cut = log_cut_path(work->path);
+  if (cut == NULL) {
+    return ERR_LIMIT;
+  }
+  int fd = -1;
+  int result = dir_rename(work->path, cut);
+  if (result == 0) {
+    result = file_open(work->path, FILE_WRITE | FILE_CREATE | FILE_EXCLUSIVE, &fd);
+  }
+  if (result < 0) {
+    mem_free(cut);
+    return result;
+  }
+  file_close(work->fd);
+  work->fd = fd;
+  *kept = cut;
+  return 0;
+}
+
+/// Cuts the file after the last good batch. What is cut stays beside it; when that cannot be, the log does not open:
+/// it may be all that is left of acknowledged records.
 static int cut_off(struct segment_recovery *work)
 {
-  char *kept = log_keep_rest(work->path, work->fd, work->pos, work->size);
-  slog_warn("%s: dropped %" PRId64 " bytes from byte %" PRId64 " on, after offset %" PRId64 ": %s; %s%s", work->path,
-            work->size - work->pos, work->pos, work->next_offset - 1, work->fault,
-            kept == NULL ? "not kept" : "kept in ", kept == NULL ? "" : kept);
+  char *kept = NULL;
+  int result = log_keep_rest(work->path, work->fd, work->pos, work->size, &kept);
+  if (result == ERR_NO_SPACE && work->pos == 0) {
+    result = set_file_aside(work, &kept);
+  }
+  if (result < 0) {
+    struct error_detail detail = *error_last();
+    return error_record(result, 0, detail.file, detail.line,
+                        "%s: %" PRId64 " bytes from byte %" PRId64 " on are to be cut (%s), but cannot be kept: %.*s",
+                        work->path, work->size - work->pos, work->pos, work->fault, ERROR_MESSAGE_SIZE / 2,
+                        detail.message);
+  }
+  atomic_store(&work->recovery->log->is_dir_dirty, true);
+  slog_warn("%s: dropped %" PRId64 " bytes from byte %" PRId64 " on, after offset %" PRId64 ": %s; kept in %s",
+            work->path, work->size - work->pos, work->pos, work->next_offset - 1, work->fault, kept);
   mem_free(kept);
   TRY(file_truncate(work->fd, work->pos));
   work->size = work->pos;

@@ -84,6 +84,13 @@ struct log_entry *log_table_add(struct log_manager *mgr, const char *topic, int3
   return entry;
 }
 
+void log_table_move(struct log_entry *entry, struct log_dir *dir)
+{
+  entry->dir->log_count--;
+  entry->dir = dir;
+  dir->log_count++;
+}
+
 void log_table_remove(struct log_manager *mgr, struct log_entry *entry)
 {
   struct log_table *table = &mgr->table;

@@ -90,7 +90,8 @@ static int search_scan(struct time_search *search, int64_t offset, struct header
 }
 
 /// Looks into a batch for the first record from log start on that is at least as new as `timestamp`; failing that, with
-/// `or_newest`, for its newest record.
+/// `or_newest`, for its newest record. Records that cannot be read do not end the search: the batch
+/// then counts with what its header says.
 ///
 /// @return 1, 0 when there is none, ERR_*
 static int search_batch(struct time_search *search, const struct batch_header *header, int64_t pos, int64_t timestamp,
@@ -122,6 +123,15 @@ static int search_batch(struct time_search *search, const struct batch_header *h
   }
   batch_iterator_close(&records);
   mem_free(bytes);
+  if (!is_found && (result == ERR_DECOMPRESS || result == ERR_INVALID_RECORD || result == ERR_LIMIT)) {
+    int64_t newest = header_timestamp(header);
+    is_found = or_newest || newest >= timestamp;
+    if (is_found) {
+      int64_t offset = header->base_offset > search->start_offset ? header->base_offset : search->start_offset;
+      *found = (struct log_time_offset){newest, offset, header->leader_epoch};
+    }
+    result = 0;
+  }
   return result < 0 ? result : is_found;
 }
 

@@ -58,7 +58,8 @@ int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t
   TRY(segment_rename_deleted(base_offset, log_dir(log)));
   atomic_store(&log->is_dir_dirty, true);
   struct log_deleted *deleted = mem_zalloc(sizeof *deleted);
-  deleted->due_ms = now_ms + log_get_config(log)->file_delete_delay_ms;
+  int64_t delay_ms = log_get_config(log)->file_delete_delay_ms;
+  deleted->due_ms = delay_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + delay_ms;
   deleted->size_bytes = size;
   deleted->base_offset = base_offset;
   deleted->stem = segment_path(log_dir(log), base_offset, "");
@@ -91,7 +92,7 @@ int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms)
 {
   CHECK(epoch_is_inside());
   if (log->is_broken) {
-    return error_set(ERR_STORAGE_OFFLINE, "%s was not truncated whole", log_dir(log));
+    return error_set(ERR_STORAGE_OFFLINE, "%s: an earlier failure left its files in disorder", log_dir(log));
   }
   if (offset < 0) {
     return error_set(ERR_INVALID, "cannot truncate %s to offset %" PRId64, log_dir(log), offset);

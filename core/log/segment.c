@@ -181,12 +181,13 @@ static int segment_write_indexes(struct segment *seg, const char *dir)
       atomic_load(&seg->time_index.count) != atomic_load(&seg->time_index.written)) {
     atomic_store(&seg->is_index_dirty, true);
   }
-  char *path = segment_path(dir, seg->base_offset, ".index");
-  int result = offset_index_write(&seg->offset_index, path);
+  // The time index first: recovery keeps the entries up to the offset-index entry that it begins with.
+  char *path = segment_path(dir, seg->base_offset, ".timeindex");
+  int result = time_index_write(&seg->time_index, path);
   mem_free(path);
   TRY(result);
-  path = segment_path(dir, seg->base_offset, ".timeindex");
-  result = time_index_write(&seg->time_index, path);
+  path = segment_path(dir, seg->base_offset, ".index");
+  result = offset_index_write(&seg->offset_index, path);
   mem_free(path);
   return result;
 }
@@ -262,6 +263,9 @@ int segment_sync_indexes(struct segment *seg, const char *dir)
     char *path = segment_path(dir, seg->base_offset, segment_suffixes[i]);
     result = index_file_sync(path);
     mem_free(path);
+  }
+  if (result < 0) {
+    atomic_store(&seg->is_index_dirty, true);
   }
   return result;
 }

@@ -19,8 +19,6 @@
 #include "network/response_private.h"
 #include "network/server_private.h"
 
-enum { HALF_CLOSED_WAIT_MS = 30000 }; // longest silence towards a client that has ended its side
-
 struct connection *connection_new(struct worker *worker, const struct listener *listener, int fd, const char *peer)
 {
   struct connection *conn = mem_zalloc(sizeof *conn);
@@ -72,6 +70,9 @@ static void connection_on_poll(uv_poll_t *poll, int status, int events)
     connection_close(conn);
     return;
   }
+  if (events & UV_DISCONNECT) {
+    connection_peer_ended(conn);
+  }
   if (events & UV_WRITABLE) {
     conn->wants_write = false;
   }
@@ -83,13 +84,16 @@ static void connection_on_poll(uv_poll_t *poll, int status, int events)
   }
 }
 
-/// Tells the loop what to wait for. With nothing to wait for, errors are still reported: urgent data is asked for,
-/// which no client sends.
+/// Tells the loop what to wait for. While nothing is read, the peer's end is asked for by itself: a client that is gone
+/// must not stay for as long as its request waits. With nothing to wait for, errors are still reported: urgent data is
+/// asked for, which no client sends.
 static void connection_poll(struct connection *conn)
 {
   int events = 0;
   if (!conn->peer_done && connection_may_take(conn)) {
     events |= UV_READABLE;
+  } else if (!conn->has_peer_ended) {
+    events |= UV_DISCONNECT;
   }
   if (conn->wants_write) {
     events |= UV_WRITABLE;
@@ -108,10 +112,11 @@ static void connection_on_idle(struct timer *timer)
 {
   struct connection *conn = (struct connection *)((char *)timer - offsetof(struct connection, idle_timer));
   struct worker *worker = conn->worker;
-  int64_t limit_ms = conn->peer_done ? HALF_CLOSED_WAIT_MS : worker->server->options.max_idle_ms;
+  const struct server_options *options = &worker->server->options;
+  int64_t limit_ms = conn->has_peer_ended ? options->max_half_closed_ms : options->max_idle_ms;
   int64_t idle_ms = event_loop_now_ms(&worker->loop) - conn->active_ms;
   // A client that waits for us is not idle; one that does not take what it asked for is.
-  if (!conn->peer_done && conn->inflight > 0 && conn->out_head == NULL) {
+  if (!conn->has_peer_ended && conn->inflight > 0 && conn->out_head == NULL) {
     idle_ms = 0;
   }
   if (idle_ms < limit_ms) {
@@ -121,6 +126,17 @@ static void connection_on_idle(struct timer *timer)
   slog_debug("connection from %s closed: idle for %lld ms", conn->peer, (long long)idle_ms);
   atomic_fetch_add_explicit(&worker->counters.idle_closed, 1, memory_order_relaxed);
   connection_close(conn);
+}
+
+void connection_peer_ended(struct connection *conn)
+{
+  if (conn->has_peer_ended) {
+    return;
+  }
+  struct worker *worker = conn->worker;
+  conn->has_peer_ended = true;
+  conn->active_ms = event_loop_now_ms(&worker->loop);
+  timer_start(&worker->loop, &conn->idle_timer, worker->server->options.max_half_closed_ms, connection_on_idle);
 }
 
 void connection_open(struct connection *conn)
@@ -174,7 +190,6 @@ void connection_close(struct connection *conn)
   if (server->callbacks.on_close != NULL) {
     server->callbacks.on_close(server->callbacks.arg, conn);
   }
-  worker_on_closed(worker);
 }
 
 bool connection_may_take(const struct connection *conn)
@@ -187,22 +202,17 @@ bool connection_may_take(const struct connection *conn)
 
 void connection_turn(struct connection *conn)
 {
-  bool was_ending = conn->is_ending;
   do {
     output_flush(conn);
   } while (conn->is_open && input_take(conn) && conn->is_open);
   if (!conn->is_open) {
     return;
   }
-  struct worker *worker = conn->worker;
-  if (conn->is_ending || worker->is_draining) {
+  if (conn->is_ending || conn->worker->is_draining) {
     input_drop(conn);
     if (conn->head == NULL && conn->out_head == NULL) {
       connection_close(conn);
       return;
-    }
-    if (conn->peer_done && !was_ending) {
-      timer_start(&worker->loop, &conn->idle_timer, HALF_CLOSED_WAIT_MS, connection_on_idle);
     }
   }
   connection_poll(conn);
@@ -232,6 +242,7 @@ static void connection_answer(struct frame *frame, struct response *resp, bool c
   frame->resp = resp;
   conn->unsent_bytes += resp == NULL ? 0 : resp->size;
   conn->may_retry = true;
+  conn->is_ending |= closes; // already now: frames behind this one would still be offered in this turn
   connection_mark_dirty(conn);
 }
 

@@ -47,7 +47,8 @@ struct connection_callbacks {
   void (*on_turn)(void *arg, struct worker *worker);
   /// The server drains: answer now what only waits (long polls). May be NULL.
   void (*on_drain)(void *arg, struct worker *worker);
-  /// Last call on a worker's thread, its connections are gone. May be NULL.
+  /// Last call on a worker's thread: connections and frames of all workers are gone, and so are the mails that workers
+  /// posted to each other. May be NULL.
   void (*on_stop)(void *arg, struct worker *worker);
   void *arg; ///< for all of them
 };
@@ -58,7 +59,8 @@ struct connection_callbacks {
 /// @param resp   taken, finished; NULL: this request has no answer (acks=0)
 void connection_respond(struct frame *frame, struct response *resp);
 
-/// The same, and closes the connection after this answer; what the client sent after the frame is not looked at.
+/// The same, and closes the connection after this answer and those of earlier frames. What the client sent after the
+/// frame is not looked at: no frame is offered from now on, and those offered before are not answered.
 void connection_respond_and_close(struct frame *frame, struct response *resp);
 
 /// Offers a deferred frame again, at the end of this turn.

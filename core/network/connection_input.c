@@ -36,6 +36,7 @@ static struct frame *frame_new(struct connection *conn, size_t start, size_t siz
   }
   buffer_ref(conn->in);
   connection_ref(conn);
+  worker->live_frames++;
   frame->conn = conn;
   frame->buffer = conn->in;
   frame->bytes = conn->in->bytes + start;
@@ -59,6 +60,7 @@ void frame_delete(struct frame *frame)
     mem_free(frame);
   }
   connection_unref(conn);
+  worker->live_frames--;
 }
 
 void frame_drop_bytes(struct frame *frame)
@@ -279,7 +281,7 @@ void input_read(struct connection *conn)
     }
     if (got == 0) {
       conn->peer_done = true;
-      conn->active_ms = conn->worker->loop.now_ms;
+      connection_peer_ended(conn);
       break;
     }
     conn->in_end += got;

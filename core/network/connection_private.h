@@ -43,7 +43,8 @@ struct connection {
   size_t in_need;         ///< bytes from in_start that the next frame takes, 0: not known yet
   struct frame *deferred; ///< frame to offer again
   bool may_retry;         ///< offer it at the next occasion
-  bool peer_done;         ///< the peer sends no more
+  bool has_peer_ended;    ///< the peer's end has arrived; what it sent before may not have been read yet
+  bool peer_done;         ///< all that the peer sent has been read
   bool is_ending;         ///< no more input; closed when all answers are sent
   bool is_open;           ///< until connection_close()
 
@@ -73,6 +74,10 @@ void connection_turn(struct connection *conn);
 
 /// Has connection_turn() called before the worker waits.
 void connection_mark_dirty(struct connection *conn);
+
+/// The peer has ended its side, as far as it was read or not: from now on silence ends the connection much sooner, also
+/// while a frame is unanswered.
+void connection_peer_ended(struct connection *conn);
 
 /// True when the next frame may be offered.
 bool connection_may_take(const struct connection *conn);

@@ -15,6 +15,7 @@ enum {
   SERVER_MAX_UNSENT_BYTES = 1024 * 1024,
   SERVER_MAX_INFLIGHT = 256,
   SERVER_MAX_IDLE_MS = 600000,
+  SERVER_MAX_HALF_CLOSED_MS = 30000,
   SERVER_BACKLOG = 1024,
 };
 
@@ -65,6 +66,8 @@ static int server_take_options(struct server_options *options)
   options->max_unsent_bytes = options->max_unsent_bytes == 0 ? SERVER_MAX_UNSENT_BYTES : options->max_unsent_bytes;
   options->max_inflight = options->max_inflight == 0 ? SERVER_MAX_INFLIGHT : options->max_inflight;
   options->max_idle_ms = options->max_idle_ms == 0 ? SERVER_MAX_IDLE_MS : options->max_idle_ms;
+  options->max_half_closed_ms =
+      options->max_half_closed_ms == 0 ? SERVER_MAX_HALF_CLOSED_MS : options->max_half_closed_ms;
   options->backlog = options->backlog <= 0 ? SERVER_BACKLOG : options->backlog;
   if (options->workers < 1 || options->workers > SERVER_WORKERS_MAX) {
     return error_set(ERR_CONFIG, "workers is a number from 1 to %d, not %d", SERVER_WORKERS_MAX, options->workers);
@@ -128,6 +131,16 @@ static void server_drain_worker(struct server_call *call)
   worker_drain(call->worker, call->deadline_ms);
 }
 
+static void server_settle_worker(struct server_call *call)
+{
+  (void)call;
+}
+
+static void server_end_worker(struct server_call *call)
+{
+  worker_end(call->worker);
+}
+
 int server_accept(struct server *server)
 {
   for (int i = 0; i < server->listener_count; i++) {
@@ -157,6 +170,15 @@ void server_stop(struct server *server)
 {
   if (server->is_stopped) {
     return;
+  }
+  server_drain(server, 0);
+  // Workers post to each other, and no mail may come to one that has ended. With nothing left to work on, once each has
+  // come to the end of its turn nobody posts any more, and once each has done so again all that was posted has run.
+  for (int i = 0; i < 2 * server->worker_count; i++) {
+    server_call(&server->workers[i % server->worker_count], server_settle_worker, 0);
+  }
+  for (int i = 0; i < server->worker_count; i++) {
+    server_call(&server->workers[i], server_end_worker, 0);
   }
   for (int i = 0; i < server->worker_count; i++) {
     event_loop_stop(&server->workers[i].loop);

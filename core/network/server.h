@@ -24,15 +24,16 @@ enum { SERVER_LISTENERS_MAX = 16, SERVER_WORKERS_MAX = 256 };
 
 /// Zero-initialised members take the default.
 struct server_options {
-  int workers;               ///< 1 to SERVER_WORKERS_MAX; default: one per core
-  int32_t max_request_bytes; ///< largest frame, socket.request.max.bytes; default 100 MiB
-  int64_t max_unsent_bytes;  ///< answers ready and unsent at which a connection's intake stops; default 1 MiB
-  int max_inflight;          ///< unanswered frames at which a connection's intake stops; default 256
-  int64_t max_idle_ms;       ///< connections.max.idle.ms; default 600000, -1: never
-  int max_connections;       ///< further ones are closed at once, max.connections; default: no limit
-  int send_buffer_bytes;     ///< socket.send.buffer.bytes; default: the kernel's choice
-  int receive_buffer_bytes;  ///< socket.receive.buffer.bytes; default: the kernel's choice
-  int backlog;               ///< socket.listen.backlog.size; default 1024
+  int workers;                ///< 1 to SERVER_WORKERS_MAX; default: one per core
+  int32_t max_request_bytes;  ///< largest frame, socket.request.max.bytes; default 100 MiB
+  int64_t max_unsent_bytes;   ///< answers ready and unsent at which a connection's intake stops; default 1 MiB
+  int max_inflight;           ///< unanswered frames at which a connection's intake stops; default 256
+  int64_t max_idle_ms;        ///< connections.max.idle.ms; default 600000, -1: never
+  int64_t max_half_closed_ms; ///< longest silence towards a client that has ended its side; default 30000
+  int max_connections;        ///< further ones are closed at once, max.connections; default: no limit
+  int send_buffer_bytes;      ///< socket.send.buffer.bytes; default: the kernel's choice
+  int receive_buffer_bytes;   ///< socket.receive.buffer.bytes; default: the kernel's choice
+  int backlog;                ///< socket.listen.backlog.size; default 1024
 };
 
 /// Counters of one worker, since start. Written by the worker alone (relaxed), read by any thread.
@@ -62,12 +63,13 @@ struct worker {
   struct list dirty;         ///< those to look at before waiting
   struct frame *free_frames; ///< frames to use again
   int free_frame_count;      ///< how many
+  int64_t live_frames;       ///< frames not yet given back, also those of closed connections
   _Atomic(int) assigned;     ///< connections given to it, also those on their way; any thread
   int64_t log_second;        ///< the second that log_lines counts
   int log_lines;             ///< lines logged about bad clients in it
   bool has_offered;          ///< a frame was offered since on_turn()
   bool is_draining;          ///< no new frames
-  bool is_drained;           ///< draining, and the last connection is closed
+  bool is_drained;           ///< draining, the last connection is closed and the last frame given back
   struct timer drain_timer;  ///< ends a drain that takes too long
   struct mail start_mail;    ///< first mail: on_start()
 };
@@ -91,10 +93,13 @@ int server_bind(struct server *server, const char *text, const char *advertised)
 int server_accept(struct server *server);
 
 /// Stops accepting, takes no more frames, waits until what was taken is answered and sent, closes. Connections that are
-/// not done after `deadline_ms` are closed as they are. Workers go on running their loops.
+/// not done after `deadline_ms` are closed as they are. When this returns core/api has given back every frame, those of
+/// closed connections too (it is waited for beyond the deadline), so nothing is under way for them on other threads.
+/// Workers go on running their loops.
 void server_drain(struct server *server, int64_t deadline_ms);
 
-/// Closes what is open and ends the workers' threads. Nobody posts to them any more.
+/// Ends the workers' threads, after a drain with no patience when there was none. Nobody but the workers themselves
+/// posts to them any more, but for answers that are still under way.
 void server_stop(struct server *server);
 
 /// Frees a stopped server, or stops it first. NULL is fine.

@@ -33,7 +33,7 @@ struct server {
   pthread_mutex_t lock;   ///< guards the two counts; held for a few instructions, last in the lock order
   pthread_cond_t changed; ///< one of them changed
   int calls_done;         ///< server_call() finished
-  int workers_drained;    ///< workers without connections since server_drain()
+  int workers_drained;    ///< workers with neither connections nor frames since server_drain()
 
   int worker_count;        ///< workers
   struct worker workers[]; ///< the workers
@@ -45,11 +45,11 @@ int worker_create(struct worker *worker, struct server *server, int index);
 /// Frees a stopped worker.
 void worker_destroy(struct worker *worker);
 
-/// Starts to drain; on the worker's thread.
+/// Starts to drain; on the worker's thread. Harmless when that is over.
 void worker_drain(struct worker *worker, int64_t deadline_ms);
 
-/// A connection was closed: a draining worker may be through.
-void worker_on_closed(struct worker *worker);
+/// The last call of core/api's; on the worker's thread, when nothing is under way any more.
+void worker_end(struct worker *worker);
 
 /// True for at most twenty lines a second and worker, so that garbage on the port does not fill the disk with logs.
 bool worker_may_log(struct worker *worker);

@@ -13,6 +13,19 @@ enum { WORKER_LOG_LINES = 20 }; // lines a second about bad clients
 
 #define WORKER_CONNECTION(link, member) ((struct connection *)((char *)(link)-offsetof(struct connection, member)))
 
+/// Tells server_drain() that this worker is through. Only between turns: core/api goes on working on a request after it
+/// has answered it.
+static void worker_report_drained(struct worker *worker)
+{
+  struct server *server = worker->server;
+  worker->is_drained = true;
+  timer_stop(&worker->loop, &worker->drain_timer);
+  pthread_mutex_lock(&server->lock);
+  server->workers_drained++;
+  pthread_cond_broadcast(&server->changed);
+  pthread_mutex_unlock(&server->lock);
+}
+
 static void worker_on_turn(void *arg)
 {
   struct worker *worker = arg;
@@ -30,6 +43,9 @@ static void worker_on_turn(void *arg)
     }
     // Frames that had to wait have been offered now: what core/api gathered of them is its to flush.
   } while (worker->has_offered);
+  if (worker->is_draining && !worker->is_drained && worker->live_frames == 0 && list_is_empty(&worker->connections)) {
+    worker_report_drained(worker);
+  }
 }
 
 static void worker_close_all(struct worker *worker)
@@ -48,15 +64,10 @@ static void worker_on_start(struct mail *mail)
   }
 }
 
-static void worker_on_stop(void *arg)
+void worker_end(struct worker *worker)
 {
-  struct worker *worker = arg;
   const struct connection_callbacks *callbacks = &worker->server->callbacks;
-  if (worker->index == 0) {
-    acceptor_stop_all(worker->server);
-  }
-  worker_close_all(worker);
-  timer_stop(&worker->loop, &worker->drain_timer);
+  CHECK(worker->is_drained && worker->live_frames == 0 && list_is_empty(&worker->connections));
   if (callbacks->on_stop != NULL) {
     callbacks->on_stop(callbacks->arg, worker);
   }
@@ -75,7 +86,6 @@ int worker_create(struct worker *worker, struct server *server, int index)
   list_create(&worker->connections);
   list_create(&worker->dirty);
   worker->loop.on_turn = worker_on_turn;
-  worker->loop.on_stop = worker_on_stop;
   worker->loop.arg = worker;
   worker->start_mail.run = worker_on_start;
   event_loop_post(&worker->loop, &worker->start_mail);
@@ -106,6 +116,9 @@ static void worker_on_deadline(struct timer *timer)
 void worker_drain(struct worker *worker, int64_t deadline_ms)
 {
   const struct connection_callbacks *callbacks = &worker->server->callbacks;
+  if (worker->is_drained) {
+    return;
+  }
   worker->is_draining = true;
   if (callbacks->on_drain != NULL) {
     callbacks->on_drain(callbacks->arg, worker);
@@ -114,21 +127,6 @@ void worker_drain(struct worker *worker, int64_t deadline_ms)
     connection_mark_dirty(WORKER_CONNECTION(link, node));
   }
   timer_start(&worker->loop, &worker->drain_timer, deadline_ms, worker_on_deadline);
-  worker_on_closed(worker);
-}
-
-void worker_on_closed(struct worker *worker)
-{
-  if (!worker->is_draining || worker->is_drained || !list_is_empty(&worker->connections)) {
-    return;
-  }
-  struct server *server = worker->server;
-  worker->is_drained = true;
-  timer_stop(&worker->loop, &worker->drain_timer);
-  pthread_mutex_lock(&server->lock);
-  server->workers_drained++;
-  pthread_cond_broadcast(&server->changed);
-  pthread_mutex_unlock(&server->lock);
 }
 
 bool worker_may_log(struct worker *worker)

@@ -40,6 +40,15 @@ int dir_make(const char *path)
   return result;
 }
 
+int dir_make_new(const char *path)
+{
+  int err = errinj_check(ERRINJ_DIR_MAKE);
+  if (err == 0 && mkdir(path, 0755) != 0) {
+    err = errno;
+  }
+  return err == 0 ? 0 : error_set_errno(err, "cannot create %s", path);
+}
+
 int dir_list(const char *path, int (*each)(void *arg, const char *name, bool is_dir), void *arg)
 {
   DIR *handle = opendir(path);
@@ -72,15 +81,16 @@ int dir_list(const char *path, int (*each)(void *arg, const char *name, bool is_
 
 int dir_sync(const char *path)
 {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return error_set_errno(errno, "cannot sync folder %s", path);
+  }
   int err = errinj_check(ERRINJ_FILE_SYNC);
-  int fd = err == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  if (err == 0 && (fd < 0 || fsync(fd) != 0)) {
+  if (err == 0 && fsync(fd) != 0) {
     err = errno;
   }
-  if (fd >= 0) {
-    close(fd);
-  }
-  return err == 0 ? 0 : error_set_errno(err, "cannot sync folder %s", path);
+  close(fd);
+  return err == 0 ? 0 : error_set(ERR_IO, "cannot sync folder %s: %s", path, strerror(err));
 }
 
 int dir_rename(const char *from, const char *to)
@@ -94,10 +104,11 @@ int dir_rename(const char *from, const char *to)
 
 int dir_remove_file(const char *path)
 {
-  if (unlink(path) != 0) {
-    return error_set_errno(errno, "cannot remove %s", path);
+  int err = errinj_check(ERRINJ_DIR_REMOVE_FILE);
+  if (err == 0 && unlink(path) != 0) {
+    err = errno;
   }
-  return 0;
+  return err == 0 ? 0 : error_set_errno(err, "cannot remove %s", path);
 }
 
 static int dir_remove_entry(void *arg, const char *name, bool is_dir)

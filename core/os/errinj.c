@@ -10,6 +10,7 @@
 struct errinj_state {
   _Atomic(int64_t) countdown; ///< passes left before it fails; 0 when disarmed, 1 when each pass fails
   _Atomic(int) err;           ///< errno
+  _Atomic(bool) is_once;      ///< disarmed by the first failure
 };
 
 static struct errinj_state errinj_states[ERRINJ_COUNT];
@@ -18,12 +19,23 @@ static const char *const errinj_names[ERRINJ_COUNT] = {
     [ERRINJ_FILE_OPEN] = "file_open",         [ERRINJ_FILE_WRITE] = "file_write", [ERRINJ_FILE_READ] = "file_read",
     [ERRINJ_FILE_SYNC] = "file_sync",         [ERRINJ_FILE_TRUNCATE] = "file_truncate",
     [ERRINJ_DIR_RENAME] = "dir_rename",       [ERRINJ_DIR_MAKE] = "dir_make",
+    [ERRINJ_API_ENCODE] = "api_encode",
+    [ERRINJ_DIR_REMOVE_FILE] = "dir_remove_file",
 };
 
 void errinj_set(enum errinj_point point, int64_t nth, int err)
 {
+  atomic_store(&errinj_states[point].is_once, false);
   atomic_store(&errinj_states[point].err, err);
   atomic_store(&errinj_states[point].countdown, err != 0 ? nth : 0);
+}
+
+void errinj_set_once(enum errinj_point point, int64_t nth, int err)
+{
+  errinj_set(point, 0, 0);
+  atomic_store(&errinj_states[point].is_once, true);
+  atomic_store(&errinj_states[point].err, err);
+  atomic_store(&errinj_states[point].countdown, nth);
 }
 
 int errinj_check(enum errinj_point point)
@@ -35,6 +47,10 @@ int errinj_check(enum errinj_point point)
   }
   if (left > 1 && atomic_fetch_sub(&state->countdown, 1) > 1) {
     return 0;
+  }
+  if (atomic_load(&state->is_once)) {
+    int64_t armed = 1;
+    return atomic_compare_exchange_strong(&state->countdown, &armed, 0) ? atomic_load(&state->err) : 0;
   }
   return atomic_load(&state->err);
 }

@@ -15,11 +15,16 @@ enum errinj_point {
   ERRINJ_FILE_TRUNCATE,
   ERRINJ_DIR_RENAME,
   ERRINJ_DIR_MAKE,
+  ERRINJ_DIR_REMOVE_FILE,
+  ERRINJ_API_ENCODE, ///< encoding an answer with records
   ERRINJ_COUNT,
 };
 
 /// Makes the `nth` pass from now (1: the next) and all later ones at a point fail with `err` (an errno); 0 disarms.
 void errinj_set(enum errinj_point point, int64_t nth, int err);
+
+/// Makes the `nth` pass from now fail with `err`, and no other.
+void errinj_set_once(enum errinj_point point, int64_t nth, int err);
 
 /// The errno to fail with, or 0. Called where the fault would be seen.
 int errinj_check(enum errinj_point point);

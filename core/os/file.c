@@ -154,7 +154,7 @@ int file_sync(int fd)
   if (err == 0 && fsync(fd) != 0) {
     err = errno;
   }
-  return err == 0 ? 0 : error_set_errno(err, "fsync failed");
+  return err == 0 ? 0 : error_set(ERR_IO, "fsync failed: %s", strerror(err));
 }
 
 int file_sync_data(int fd)
@@ -163,7 +163,7 @@ int file_sync_data(int fd)
   if (err == 0 && fdatasync(fd) != 0) {
     err = errno;
   }
-  return err == 0 ? 0 : error_set_errno(err, "fdatasync failed");
+  return err == 0 ? 0 : error_set(ERR_IO, "fdatasync failed: %s", strerror(err));
 }
 
 int file_truncate(int fd, int64_t size)

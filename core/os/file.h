@@ -46,8 +46,13 @@ bool file_is_cached(int fd, int64_t pos, size_t size);
 /// Brings a region into the page cache; waits for the disk, so only on the pool.
 int file_load(int fd, int64_t pos, size_t size);
 
-int file_sync(int fd);      ///< fsync
-int file_sync_data(int fd); ///< fdatasync
+/// fsync. What it was to bring to disk may be lost once it has failed, and trying again does not tell: so any failure is
+/// ERR_IO, a failure of the disk, also one that says that the disk is full.
+int file_sync(int fd);
+
+/// fdatasync; fails as file_sync() does.
+int file_sync_data(int fd);
+
 int file_truncate(int fd, int64_t size);
 int file_size(int fd, int64_t *size);
 

@@ -43,6 +43,7 @@ static int check_whole(const uint8_t *bytes, size_t size, const struct batch_rul
 static int check_counts(const struct batch_header *header, const struct batch_rules *rules);
 static int check_records(const uint8_t *bytes, const struct batch_rules *rules, struct arena *arena,
                          struct batch_verdict *out);
+static bool needs_unpacking(const struct batch_header *header, const struct batch_rules *rules);
 static bool is_suspicious(const struct batch_header *header, const struct batch_rules *rules);
 static int check_packed(const uint8_t *records, size_t size, const struct batch_rules *rules, struct arena *arena,
                         struct batch_verdict *out);
@@ -59,6 +60,19 @@ static const char *describe_fault(enum record_fault fault, const struct record_f
                                   struct arena *arena);
 static const char *join_first_errors(const struct batch_verdict *verdict, struct arena *arena);
 static struct timestamp_range allowed_timestamps(const struct batch_rules *rules);
+
+bool batch_validate_unpacks(const uint8_t *bytes, size_t size, const struct batch_rules *rules)
+{
+  if (size < BATCH_HEADER_SIZE || batch_magic(bytes) != BATCH_FORMAT_MAX) {
+    return false;
+  }
+  struct batch_header header = {
+      .attributes = batch_attributes(bytes),
+      .base_timestamp = (int64_t)bytes_get_u64(bytes + BATCH_BASE_TIMESTAMP_POS),
+      .max_timestamp = batch_max_timestamp(bytes),
+  };
+  return needs_unpacking(&header, rules);
+}
 
 int batch_validate(uint8_t *bytes, size_t size, const struct batch_rules *rules, struct arena *arena,
                    struct batch_verdict *out)
@@ -178,6 +192,14 @@ static int check_counts(const struct batch_header *header, const struct batch_ru
     return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": %" PRId32 " records with last offset delta %" PRId32,
                      rules->topic, rules->partition, header->record_count, header->last_offset_delta);
   }
+  // A batch that stays packed cannot be counted; what cannot be true is refused all the same. A record takes 7 bytes.
+  int64_t most_bytes = (header->attributes & BATCH_CODEC_MASK) == CODEC_NONE
+                           ? (int64_t)header->size
+                           : (int64_t)rules->max_message_bytes * BATCH_UNPACK_RATIO;
+  if (header->record_count > most_bytes / (RECORD_BODY_MIN + 1)) {
+    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": %" PRId32 " records cannot be in a batch of %zu bytes",
+                     rules->topic, rules->partition, header->record_count, header->size);
+  }
   if ((header->attributes & BATCH_CONTROL) != 0 && !rules->allows_control) {
     return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": control batch from a client", rules->topic, rules->partition);
   }
@@ -195,14 +217,21 @@ static int check_records(const uint8_t *bytes, const struct batch_rules *rules, 
   const struct batch_header *header = &out->header;
   const uint8_t *records = bytes + BATCH_HEADER_SIZE;
   size_t size = header->size - BATCH_HEADER_SIZE;
+  if (needs_unpacking(header, rules)) {
+    return check_packed(records, size, rules, arena, out);
+  }
   if ((header->attributes & BATCH_CODEC_MASK) == CODEC_NONE) {
     return check_plain(records, size, rules, arena, out);
   }
-  if (rules->needs_records || rules->is_compacted || is_suspicious(header, rules)) {
-    return check_packed(records, size, rules, arena, out);
-  }
   out->max_timestamp_delta = header->max_timestamp == BATCH_NO_TIMESTAMP ? -1 : header->last_offset_delta;
   return 0;
+}
+
+/// Whether a batch is compressed and judged by its records; codec, timestamps and attributes of the header are enough.
+static bool needs_unpacking(const struct batch_header *header, const struct batch_rules *rules)
+{
+  return (header->attributes & BATCH_CODEC_MASK) != CODEC_NONE &&
+         (rules->needs_records || rules->is_compacted || is_suspicious(header, rules));
 }
 
 /// Whether the header of a compressed batch needs a look at the records: to answer a fault precisely, or to correct it.

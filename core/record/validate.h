@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks what a producer sent for one partition, before it is appended: the hot path of Produce. Called on the worker
-// that received the request (records in the request's buffer, patched in place), not holding the appender; offsets come
-// later. Answers are those of Apache Kafka 4.4.
+// that received the request, or on the pool for what has to be unpacked (records in the request's buffer, patched in
+// place), not holding the appender; offsets come later. Answers are those of Apache Kafka 4.4.
 //
 // An uncompressed batch costs one CRC and one walk over its records' lengths, deltas and timestamps, without copies or
 // allocations. A compressed one is judged by header and CRC and stays packed, unless the rules need its records, or its
@@ -65,6 +65,10 @@ struct batch_verdict {
   int32_t record_error_count;                      ///< entries in `record_errors`
   int32_t record_error_total;                      ///< records refused
 };
+
+/// Whether batch_validate() will unpack what it is given: that takes long, and is for the pool. Looks at the header
+/// only; says true also of some batches that are refused before they are unpacked.
+bool batch_validate_unpacks(const uint8_t *bytes, size_t size, const struct batch_rules *rules);
 
 /// Validates the records of one partition in a Produce request: exactly one batch, maybe followed by a cut piece, which
 /// Kafka ignores and which is not part of verdict's `header.size`.

@@ -10,7 +10,11 @@
 
 void wire_reader_init(struct wire_reader *r, const void *data, size_t size)
 {
-  *r = (struct wire_reader){.at = data, .end = size > 0 ? (const uint8_t *)data + size : data};
+  size_t budget = WIRE_DECODE_MAX;
+  if (size < (WIRE_DECODE_MAX - WIRE_DECODE_BASE) / WIRE_DECODE_RATIO) {
+    budget = WIRE_DECODE_BASE + size * WIRE_DECODE_RATIO;
+  }
+  *r = (struct wire_reader){.at = data, .end = size > 0 ? (const uint8_t *)data + size : data, .budget = budget};
 }
 
 size_t wire_reader_left(const struct wire_reader *r)
@@ -185,6 +189,20 @@ struct wire_records wire_reader_records(struct wire_reader *r, int flags, const 
   return (struct wire_records){.data = bytes.data, .length = bytes.length, .region = NULL};
 }
 
+/// Takes memory from the arena within the budget; NULL after a failure (ERR_LIMIT).
+static void *read_alloc(struct wire_reader *r, size_t size, const char *what)
+{
+  size_t before = r->arena->total;
+  if (size > r->budget) {
+    wire_reader_fail(r, ERR_LIMIT, what, "the message takes too much memory");
+    return NULL;
+  }
+  void *result = arena_alloc(r->arena, size);
+  size_t taken = r->arena->total - before; // rounded up
+  r->budget -= taken < r->budget ? taken : r->budget;
+  return result;
+}
+
 void *wire_reader_array(struct wire_reader *r, int flags, size_t min_bytes, size_t item_size, int32_t *count,
                         const char *what)
 {
@@ -202,8 +220,11 @@ void *wire_reader_array(struct wire_reader *r, int flags, size_t min_bytes, size
     wire_reader_fail(r, ERR_LIMIT, what, "over 1000000 elements");
     return NULL;
   }
-  *count = (int32_t)length;
-  return arena_alloc(r->arena, (size_t)length * item_size);
+  void *items = read_alloc(r, (size_t)length * item_size, what);
+  if (items != NULL) {
+    *count = (int32_t)length;
+  }
+  return items;
 }
 
 // The room for all elements of a fixed size was checked with the count, so the loops below do not check again.
@@ -269,7 +290,7 @@ void *wire_reader_nullable(struct wire_reader *r, size_t size, const char *what)
   if (r->error != 0 || mark < 0) {
     return NULL;
   }
-  return arena_alloc(r->arena, size);
+  return read_alloc(r, size, what);
 }
 
 void wire_reader_tags(struct wire_reader *r, struct wire_tags *tags, const char *what)

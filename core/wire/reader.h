@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads protocol fields from a frame. Every length is checked against the bytes that are left before it is used or
-// memory is allocated for it. The first failure sticks: later reads return zeros and leave the error alone, so that the
-// generated code checks once per loop turn and at the end. Used by the generated codec; a handler calls that.
+// memory is allocated for it, and what one frame makes of itself in memory has a limit: some elements take a byte on
+// the wire and a hundred in memory. The first failure sticks: later reads return zeros and leave the error alone, so
+// that the generated code checks once per loop turn and at the end. Used by the generated codec; a handler calls that.
 // One thread at a time.
 #pragma once
 
@@ -15,11 +16,18 @@
 
 struct arena;
 
+enum {
+  WIRE_DECODE_BASE = 256 * 1024,             ///< bytes of memory that any frame may decode to
+  WIRE_DECODE_RATIO = 12,                    ///< and for each of its bytes; real requests need less
+  WIRE_DECODE_MAX = 64 * 1024 * 1024,        ///< but not more than this, records and strings not counted
+};
+
 /// Embed it; fill with wire_reader_init(). `what` below names the field in the error, "Message.Field".
 struct wire_reader {
   const uint8_t *at;    ///< next byte
   const uint8_t *end;   ///< one past the last byte; inside a tagged field: its end
   struct arena *arena;  ///< where arrays and nullable structs go; borrowed
+  size_t budget;        ///< bytes that may still be taken from the arena
   int error;            ///< 0, or the ERR_* of the first failure
 };
 
@@ -31,7 +39,8 @@ struct wire_tags {
   const char *what;    ///< struct name for errors
 };
 
-/// Starts to read `size` bytes at `data`, borrowed while the reader and what it returned are used.
+/// Starts to read `size` bytes at `data`, borrowed while the reader and what it returned are used. The budget of memory
+/// is for all messages that are read with it.
 void wire_reader_init(struct wire_reader *r, const void *data, size_t size);
 
 /// Bytes not yet read.

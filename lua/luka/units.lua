@@ -6,8 +6,10 @@ M.KiB = 1024
 M.MiB = 1024 * 1024
 M.GiB = 1024 * 1024 * 1024
 
-local function check(count)
-  if type(count) ~= "number" then error(("expected a number, got %s"):format(type(count)), 3) end
+local function check(word, count)
+  if type(count) == "number" then return end
+  local shown = type(count) == "string" and ('"%s"'):format(count) or tostring(count)
+  error(("%s: got %s, expected a number: %s(7)"):format(word, shown, word), 3)
 end
 
 --- Milliseconds of so many seconds.
@@ -15,7 +17,7 @@ end
 ---@param count number
 ---@return number ms
 function M.seconds(count)
-  check(count)
+  check("seconds", count)
   return count * 1000
 end
 
@@ -24,7 +26,7 @@ end
 ---@param count number
 ---@return number ms
 function M.minutes(count)
-  check(count)
+  check("minutes", count)
   return count * 60000
 end
 
@@ -33,7 +35,7 @@ end
 ---@param count number
 ---@return number ms
 function M.hours(count)
-  check(count)
+  check("hours", count)
   return count * 3600000
 end
 
@@ -42,7 +44,7 @@ end
 ---@param count number
 ---@return number ms
 function M.days(count)
-  check(count)
+  check("days", count)
   return count * 86400000
 end
 

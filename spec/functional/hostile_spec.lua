@@ -196,6 +196,96 @@ describe("The port of a broker", function()
   end)
 end)
 
+describe("A request that is small on the wire and large in memory", function()
+  local broker
+
+  --- The most that the process ever held in memory, in bytes.
+  local function peak()
+    return tonumber(unit.read_file(("/proc/%d/status"):format(broker.pid)):match "VmHWM:%s*(%d+) kB") * 1024
+  end
+
+  before_each(function() broker = brokers.start { set = { "workers=1" } } end)
+  after_each(function()
+    assert.is_true(requests.is_well(broker))
+    assert.equal(0, broker:stop())
+  end)
+
+  --- Sends a frame; what its connection got, and how much more memory than the frame the broker took.
+  local function cost(frame)
+    assert.is_true(requests.is_well(broker))
+    local before = peak()
+    local answer = send(broker, size(#frame) .. frame, 20000)
+    return answer, peak() - before - 2 * #frame
+  end
+
+  local function head(name, version)
+    return wire.encode("RequestHeader", 1, { request_api_key = wire.apis[name].key, request_api_version = version,
+      correlation_id = 7, client_id = "x" })
+  end
+
+  local HEAVY = {
+    { "Produce of 1200000 partitions without records", function()
+      local parts = bytes "00000001 ffffffff"
+      local topic = bytes "0001 61 000493e0" .. parts:rep(300000)
+      return head("Produce", 3) .. bytes "ffff 0001 00000000 00000004" .. topic:rep(4)
+    end },
+    { "Produce of 100001 topics", function()
+      return head("Produce", 3) .. bytes "ffff 0001 00000000 000186a1" .. bytes("0001 61 00000000"):rep(100001)
+    end },
+    { "ListOffsets of 500000 partitions", function()
+      return head("ListOffsets", 0) .. bytes "ffffffff 00000001 0001 61 0007a120"
+        .. bytes("00000000 ffffffffffffffff 00000001"):rep(500000)
+    end },
+    { "CreateTopics of 700000 assignments", function()
+      return head("CreateTopics", 0) .. bytes "00000001 0001 61 ffffffff ffff 000aae60" .. bytes("00000001 00000000"):rep(700000)
+        .. bytes "00000000 00000000"
+    end },
+    { "DeleteTopics of 900000 names", function()
+      return head("DeleteTopics", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000) .. bytes "00000000"
+    end },
+    { "Metadata of 900000 names", function()
+      return head("Metadata", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000)
+    end },
+  }
+  for _, case in ipairs(HEAVY) do
+    it(("closes its connection: %s"):format(case[1]), function()
+      local answer, taken = cost(case[2]())
+      assert.equal("", answer)
+      if measures_memory then assert.is_true(taken < 80 * MIB, ("%d MiB"):format(taken / MIB)) end
+      assert.truthy(broker:log():match "names more than 100000 partitions or topics" or broker:log():match "takes too much memory",
+        broker:log())
+    end)
+  end
+end)
+
+describe("An answer that cannot be encoded", function()
+  it("closes its connection and leaves no file open", function()
+    local stdlib = require "posix.stdlib"
+    stdlib.setenv("LUKA_ERRINJ", "api_encode=1:5")
+    local broker = brokers.start()
+    stdlib.setenv("LUKA_ERRINJ", nil)
+    local client = broker:connect()
+    local topic = requests.create(client, "leaky")
+    requests.append(client, topic, records.batch { records = { "a" } })
+    local reader = broker:connect()
+    reader:request("Fetch", requests.FETCH, requests.fetch_body(requests.FETCH, { { topic } }))
+    assert.equal("", reader:receive_end())
+    assert.truthy(broker:log():match "cannot encode the answer to Fetch")
+    requests.delete(client, topic)
+    local function open_files()
+      local pipe = io.popen(("ls -l /proc/%d/fd"):format(broker.pid))
+      local text = pipe:read "*a"
+      pipe:close()
+      local _, count = text:gsub("%.log[%w.-]* %(deleted%)", "")
+      return count + select(2, text:gsub("leaky[^\n]*%.log", ""))
+    end
+    requests.wait_until("the deleted topic's file is closed", function() return open_files() == 0 end)
+    client:close()
+    reader:close()
+    assert.equal(0, broker:stop())
+  end)
+end)
+
 describe("Each request that is served", function()
   local broker, apis
 

@@ -3,9 +3,19 @@
 local batches = require "spec.unit.record.batches"
 local brokers = require "spec.support.broker"
 local malformed = require "spec.support.malformed"
+local unit = require "spec.support.unit"
 
 local NEWEST = 11
 local LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, TIERED, PENDING = -1, -2, -3, -4, -5, -6
+
+-- Instrumented programs need memory of their own.
+local measures_memory = (os.getenv "LUKA_SAN" or "") == "" and not os.getenv "VALGRIND"
+
+--- The most that the process ever held in memory, in bytes.
+local function resident(broker)
+  local status = unit.read_file(("/proc/%d/status"):format(broker.pid))
+  return tonumber(status:match "VmHWM:%s*(%d+) kB") * 1024
+end
 
 local function create(client, name, partitions, configs)
   local topic = { name = name, num_partitions = partitions or 1, replication_factor = 1, configs = {} }
@@ -175,6 +185,28 @@ describe("ListOffsets", function()
         { partition_index = 0, timestamp = EARLIEST, max_num_offsets = 10 } } } } })
       assert.same({ 9, 0 }, answer.topics[1].partitions[1].old_style_offsets)
       assert.same({ 0 }, answer.topics[1].partitions[2].old_style_offsets)
+    end)
+
+    it("answers a partition that is named 100000 times in little memory", function()
+      create(client, "often", 1, { ["segment.bytes"] = "1048576" })
+      for i = 1, 40 do produce(client, "often", batches.batch { records = { ("v"):rep(600000) }, ts = i }) end
+      local partitions = {}
+      for i = 1, 100000 do partitions[i] = { partition_index = 0, timestamp = LATEST, max_num_offsets = 2 } end
+      local before = resident(broker)
+      local answer = client:ask("ListOffsets", 0, { replica_id = -1, topics = { { name = "often", partitions = partitions } } })
+      if measures_memory then assert.is_true(resident(broker) - before < 40 * 1024 * 1024) end
+      local answered = 0
+      for _, part in ipairs(answer.topics[1].partitions) do
+        if part.error_code == 0 then
+          answered = answered + 1
+          assert.is_true(part.old_style_offsets[1] == 40 and part.old_style_offsets[2] == 39)
+        else
+          assert.equal(42, part.error_code) -- a million segments were looked at
+          assert.equal(0, #part.old_style_offsets)
+        end
+      end
+      assert.equal(100000, #answer.topics[1].partitions)
+      assert.equal(math.floor(1000000 / 41), answered)
     end)
   end)
 

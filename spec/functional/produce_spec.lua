@@ -272,6 +272,61 @@ describe("Produce", function()
     for codec = 1, 4 do assert.equal(codec - 1, requests.append(client, a, batch { codec = codec })) end
   end)
 
+  describe("a batch that unpacks to 100 MB", function()
+    local big = ("x"):rep(100000000)
+    local HEAVY = {
+      { "with a largest timestamp below its first", {}, { ts = 1000, max_ts = 1 } },
+      { "where luka.validate is full", { ["luka.validate"] = "full" }, {} },
+      { "where cleanup.policy is compact", { ["cleanup.policy"] = "compact" }, {} },
+      { "where compression.type is another", { ["compression.type"] = "zstd" }, {} },
+    }
+    local one, other
+
+    setup(function()
+      one = brokers.start { set = { "workers=1" } }
+      other = one:connect()
+    end)
+    teardown(function()
+      other:close()
+      assert.equal(0, one:stop())
+    end)
+
+    for i, case in ipairs(HEAVY) do
+      it(("%s does not keep a worker's other connections waiting"):format(case[1]), function()
+        local sender = one:connect()
+        local a = requests.create(other, "heavy-" .. i, { configs = case[2] })
+        local options = { records = { { key = "k", value = big } }, codec = records.GZIP }
+        for key, value in pairs(case[3]) do options[key] = value end
+        local heavy = batch(options)
+        local id = requests.send_produce(sender, a, heavy)
+        sender:wait_until_read()
+        for _ = 1, 3 do other:ask("ApiVersions", 0, {}) end
+        assert.same({ nil, "timeout" }, { sender:receive_frame(0) })
+        -- What follows on its own connection does not overtake it.
+        local second = requests.send_produce(sender, a, batch { records = { { key = "k", value = "small" } } })
+        local answer = sender:answer("Produce", NEWEST, id, 30000).responses[1].partition_responses[1]
+        assert.same({ 0, 0 }, { answer.error_code, answer.base_offset })
+        answer = sender:answer("Produce", NEWEST, second, 30000).responses[1].partition_responses[1]
+        assert.same({ 0, 1 }, { answer.error_code, answer.base_offset })
+        sender:close()
+      end)
+    end
+  end)
+
+  it("answers each record that is refused, of batches that are unpacked too", function()
+    local a = topic { configs = { ["cleanup.policy"] = "compact" }, partitions = 2 }
+    local bad = batch { records = { { key = "k" }, { value = "v" }, { value = "w" } }, codec = records.GZIP }
+    local by_index = produce_all(client, NEWEST, { { a, { { 0, bad }, { 1, bad } } } })
+    for index = 0, 1 do
+      local answer = by_index[index]
+      assert.same({ 87, -1, -1, 0 }, parts(answer))
+      assert.equal(2, #answer.record_errors)
+      assert.same({ 1, ("Compacted topic cannot accept message without key in topic partition %s-%d"):format(a.name, index) },
+        { answer.record_errors[1].batch_index, answer.record_errors[1].batch_index_error_message })
+      assert.truthy(answer.error_message:find("due to 2 record errors in total", 1, true))
+    end
+  end)
+
   describe("max.message.bytes", function()
     it("is the largest batch, counted from its base offset", function()
       local a = topic { configs = { ["max.message.bytes"] = "1000" } }

@@ -2,10 +2,10 @@
 -- Evaluates a configuration: the file (if any), then --set. Called by core/lua/config.c, which gives the host
 -- functions.
 local environment = require "luka.sandbox.environment"
+local explain = require "luka.config.explain"
 local failure = require "luka.config.failure"
 local modules = require "luka.sandbox.modules"
 local new_settings = require("luka.config.settings").new
-local suggest = require "luka.config.suggest"
 local words_of = require "luka.config.words"
 
 ---@class (exact) luka.Host
@@ -60,18 +60,23 @@ local function split(files, message)
   return path, line, (text:gsub("^luka/[%w_/]+%.lua:%d+: ", ""))
 end
 
+--- A line of a file that was loaded, "" when there is none.
+local function source_line(files, where)
+  local file = files.by_path[where.source]
+  local number = 1
+  for line in ((file and file.text or "") .. "\n"):gmatch "([^\n]*)\n" do
+    if number == where.line then return line end
+    number = number + 1
+  end
+  return ""
+end
+
 --- Clearer words for what Lua says.
-local function explain(host, text, env)
+local function reword(host, files, env, where, text)
   if text == "not enough memory" then
     return ("not enough memory: evaluation may use %d MiB"):format(host.memory_bytes / 1048576)
   end
-  local name = text:match "^attempt to call global '([%w_]+)' %(a nil value%)"
-    or text:match "^attempt to index global '([%w_]+)' %(a nil value%)"
-  if not name then return text end
-  local known = {}
-  for word in pairs(env) do known[#known + 1] = word end
-  local nearest = suggest.nearest(name, known)
-  return nearest and ("unknown word %s, did you mean %s?"):format(name, nearest) or ("unknown word %s"):format(name)
+  return explain.message(text, source_line(files, where), env)
 end
 
 --- The message for whatever user code raised.
@@ -82,8 +87,8 @@ local function describe(host, files, env, err)
     return failure.new(where, nil, ("the error raised is a %s, not a text"):format(type(err))).message
   end
   local path, line, text = split(files, err)
-  if path then return failure.new({ source = path, line = line }, nil, explain(host, text, env)).message end
-  return failure.new(files.position(), nil, explain(host, text, env)).message
+  local where = path and { source = path, line = line } or files.position()
+  return failure.new(where, nil, reword(host, files, env, where, text)).message
 end
 
 local function folder_of(path)

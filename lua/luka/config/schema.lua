@@ -49,6 +49,12 @@ M.FAMILIES = {
   { "log.roll.jitter.ms", "log.roll.jitter.hours" },
 }
 
+--- Keys that others use for what `listen` and `data` are here.
+M.BROKER_OTHERS = {
+  address = "listen", bind = "listen", broker_id = "id", data_dir = "data", host = "listen", listener = "listen",
+  node_id = "id", port = "listen",
+}
+
 --- Keys of `defaults { ... }` and of topics that are not topic configs.
 M.DEFAULTS = { partitions = "num.partitions", replication_factor = "default.replication.factor" }
 M.TOPIC = {
@@ -71,6 +77,23 @@ end
 ---@return string
 function M.snake(name)
   return (name:gsub("%.", "_"))
+end
+
+--- The key of `defaults` and topics that has a broker config's meaning.
+---
+---@param name string  "log.retention.hours"
+---@param topic_broker_names table<string, string>  the broker config that is a topic config's default
+---@return string? key  "retention_ms"
+function M.topic_key(name, topic_broker_names)
+  for key, broker_name in pairs(M.DEFAULTS) do
+    if broker_name == name then return key end
+  end
+  for _, member in ipairs(M.family(name)) do
+    for topic_name, broker_name in pairs(topic_broker_names) do
+      if broker_name == member then return M.snake(topic_name) end
+    end
+  end
+  return nil
 end
 
 --- The other names of a config's family, itself included.

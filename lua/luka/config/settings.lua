@@ -57,10 +57,16 @@ local function range(key)
   return ("a whole number from %d to %d"):format(key.min, key.max)
 end
 
+--- What to add where --set gives "64MiB" or "days(7)" for a number.
+local function unit_hint(value, origin)
+  local has_unit = origin.source == "--set" and type(value) == "string" and value:find "%d" and value:find "%a"
+  return has_unit and "; units work only in config.lua" or ""
+end
+
 local function read_integer(key, value, origin, path)
   local number = value_of.integer(value, origin.source == "--set")
   if not number or number < key.min or number > key.max then
-    failure.raise(origin, path, "got %s, expected %s", value_of.show(value), range(key))
+    failure.raise(origin, path, "got %s, expected %s%s", value_of.show(value), range(key), unit_hint(value, origin))
   end
   return number
 end
@@ -115,7 +121,7 @@ local READERS = {
 
 --- What a Kafka config takes, with its unit.
 local function with_unit(expected, key)
-  local unit = key:match "_ms$" and "ms" or key:match "_bytes$" and "bytes"
+  local unit = key:match "[._]ms$" and "ms" or key:match "[._]bytes$" and "bytes"
   if not unit then return expected end
   expected = expected:gsub("^a whole number of at least", "a whole number, at least")
   return (expected:gsub("^a whole number", "a whole number of " .. unit))
@@ -130,7 +136,8 @@ local function read_config(check, name, value, origin, path)
   end
   local expected = check(name, text)
   if expected then
-    failure.raise(origin, path, "got %s, expected %s", value_of.show(value), with_unit(expected, path))
+    local hint = expected:match "^a whole number" and unit_hint(value, origin) or ""
+    failure.raise(origin, path, "got %s, expected %s%s", value_of.show(value), with_unit(expected, path), hint)
   end
   return text
 end
@@ -168,7 +175,23 @@ function Settings:unknown_broker(key, name, origin, path)
     failure.raise(origin, path, broker_name and "unknown key, did you mean %s?" or "is a topic config",
       broker_name and schema.snake(broker_name))
   end
-  unknown(origin, path, key, sorted_keys(schema.BROKER, snake_names(self.host.broker_types)))
+  if schema.BROKER_OTHERS[key] then failure.raise(origin, path, "unknown key, use %s", schema.BROKER_OTHERS[key]) end
+  local candidates = sorted_keys(schema.BROKER, snake_names(self.host.broker_types))
+  local topic_key = self:nearer_topic_key(key, candidates)
+  local broker_name = topic_key and (schema.DEFAULTS[topic_key] or self.host.topic_broker_names[schema.dotted(topic_key)])
+  if topic_key and origin.source ~= "--set" then
+    failure.raise(origin, path, "unknown key, did you mean %s in defaults { ... } or in a topic?", topic_key)
+  elseif broker_name then
+    failure.raise(origin, path, "unknown key, did you mean %s?", schema.snake(broker_name))
+  end
+  unknown(origin, path, key, candidates)
+end
+
+--- The topic config that a key is nearer to than to any of the candidates.
+function Settings:nearer_topic_key(key, candidates)
+  local _, distance = suggest.nearest(key, candidates)
+  local topic_key, topic_distance = suggest.nearest(key, sorted_keys(schema.TOPIC, snake_names(self.host.topic_types)))
+  return topic_key and topic_distance < (distance or math.huge) and topic_key or nil
 end
 
 --- Takes one key of `defaults { ... }`.
@@ -224,7 +247,10 @@ function Settings:set_topic(topic, key, value, origin, path)
   if schema.TOPIC_LATER[key] then failure.raise(origin, path, "is not supported yet") end
   local name = schema.dotted(key)
   if not self.host.topic_types[name] then
-    unknown(origin, path, key, sorted_keys(schema.TOPIC, snake_names(self.host.topic_types)))
+    local topic_key = schema.topic_key(name, self.host.topic_broker_names)
+    if topic_key then failure.raise(origin, path, "unknown key, write %s", topic_key) end
+    unknown(origin, path, key, sorted_keys(schema.TOPIC, snake_names(self.host.topic_types)),
+      (schema.BROKER[key] or self.host.broker_types[name]) and "belongs in broker { ... }")
   end
   local text = read_config(self.host.check_topic, name, value, origin, path)
   topic.configs[name] = { path = path, origin = origin, value = text }
@@ -234,9 +260,10 @@ end
 ---
 ---@param sets { [1]: string, [2]: string }[]  key and value in order
 function Settings:override(sets)
-  local values, order = {}, {}
+  local values, order, typed = {}, {}, {}
   for _, set in ipairs(sets) do
     local key = schema.snake(set[1])
+    typed[key] = set[1]
     if not values[key] then
       values[key] = {}
       order[#order + 1] = key
@@ -252,7 +279,13 @@ function Settings:override(sets)
     for _, member in ipairs(schema.family(name)) do
       self.kafka[member], self.defaults[member] = nil, nil
     end
-    self:set_broker(key, is_list and given or given[#given], origin, key)
+    local is_address = own and (own.type == "listen" or own.type == "advertise")
+    for _, value in ipairs(is_address and given or {}) do
+      if value:find(",", 1, true) then
+        failure.raise(origin, typed[key], "got %s: repeat --set %s= for each address", value_of.show(value), typed[key])
+      end
+    end
+    self:set_broker(key, is_list and given or given[#given], origin, typed[key])
   end
 end
 
@@ -303,6 +336,11 @@ function Settings:finish()
   if wrong then
     local setting = blame(merged, wrong)
     failure.raise(setting.origin, setting.path, "%s", wrong)
+  end
+  -- As long as the metastore is a file of this broker, there is no other that could have a replica.
+  local factor = merged["default.replication.factor"]
+  if factor and tonumber(factor.value) > 1 then
+    failure.raise(factor.origin, factor.path, "got %s, but this broker is alone: the replication factor is 1", factor.value)
   end
   local result = { broker = {}, topics = {} }
   for key, setting in pairs(self.broker) do result.broker[key] = setting.value end

@@ -34,7 +34,8 @@ end
 ---
 ---@param word string
 ---@param candidates string[]
----@return string?
+---@return string? nearest
+---@return integer? distance
 function M.nearest(word, candidates)
   local limit = math.max(1, math.min(3, math.floor(#word / 3)))
   local best, best_distance
@@ -43,7 +44,7 @@ function M.nearest(word, candidates)
     local is_nearer = not best or distance < best_distance or distance == best_distance and candidate < best
     if distance <= limit and is_nearer then best, best_distance = candidate, distance end
   end
-  return best
+  return best, best_distance
 end
 
 return M

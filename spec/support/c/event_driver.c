@@ -376,3 +376,84 @@ void pool_probe_run(int threads, int jobs, struct pool_probe *probe)
                                .outside = atomic_load(&story.outside),
                                .misordered = atomic_load(&story.misordered)};
 }
+
+// ---- long jobs ----
+
+enum { LONG_JOBS_MAX = 2 * THREADS_MAX, LONG_WAIT_MS = 10000 };
+
+struct long_job {
+  struct pool_job job;
+  struct long_story *story;
+  int number;
+};
+
+struct long_story {
+  struct long_job jobs[LONG_JOBS_MAX];
+  struct pool_job brief;
+  bool waits;                   ///< long jobs wait for the short one
+  _Atomic(bool) is_brief_done;  ///< the short job ran
+  _Atomic(bool) is_brief_first; ///< no long job had ended by then
+  _Atomic(int) running;
+  _Atomic(int) most;
+  _Atomic(int) begun;
+  _Atomic(int) ended;
+  _Atomic(int) gave_up;
+  _Atomic(int) misordered;
+};
+
+static void long_job_work(struct pool_job *job)
+{
+  struct long_job *one = CONTAINER(job, struct long_job, job);
+  struct long_story *story = one->story;
+  int running = atomic_fetch_add(&story->running, 1) + 1;
+  int most = atomic_load(&story->most);
+  while (running > most && !atomic_compare_exchange_weak(&story->most, &most, running)) {
+  }
+  atomic_fetch_add(&story->begun, 1);
+  int64_t deadline_ms = clock_mono_ms() + LONG_WAIT_MS;
+  struct timespec pause = {.tv_nsec = 100000};
+  while (story->waits && !atomic_load(&story->is_brief_done) && clock_mono_ms() < deadline_ms) {
+    nanosleep(&pause, NULL);
+  }
+  atomic_fetch_add(&story->gave_up, story->waits && !atomic_load(&story->is_brief_done) ? 1 : 0);
+  atomic_fetch_add(&story->misordered, atomic_load(&story->begun) > one->number ? 0 : 1);
+  atomic_fetch_add(&story->ended, 1);
+  atomic_fetch_sub(&story->running, 1);
+}
+
+static void brief_job_work(struct pool_job *job)
+{
+  struct long_story *story = CONTAINER(job, struct long_story, brief);
+  atomic_store(&story->is_brief_first, atomic_load(&story->ended) == 0);
+  atomic_store(&story->is_brief_done, true);
+}
+
+static void long_probe(int threads, bool waits, struct pool_long_probe *probe)
+{
+  struct long_story *story = mem_zalloc(sizeof *story);
+  story->waits = waits;
+  struct pool *pool = pool_new(threads);
+  for (int i = 0; i < 2 * threads; i++) {
+    story->jobs[i].story = story;
+    story->jobs[i].number = i;
+    pool_submit_long(pool, &story->jobs[i].job, long_job_work, NULL, NULL);
+  }
+  pool_submit(pool, &story->brief, brief_job_work, NULL, NULL);
+  pool_delete(pool);
+  *probe = (struct pool_long_probe){.most_at_once = atomic_load(&story->most),
+                                    .long_worked = atomic_load(&story->ended),
+                                    .gave_up = atomic_load(&story->gave_up),
+                                    .misordered = atomic_load(&story->misordered),
+                                    .is_short_first = atomic_load(&story->is_brief_first)};
+  mem_free(story);
+}
+
+void pool_long_probe_run(int threads, struct pool_long_probe *probe)
+{
+  long_probe(threads, true, probe);
+}
+
+void pool_long_probe_alone(struct pool_long_probe *probe)
+{
+  long_probe(1, false, probe);
+}

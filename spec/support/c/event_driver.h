@@ -56,3 +56,16 @@ struct pool_probe {
 };
 /// Submits `jobs`, every other one without completion, waits for the completions and deletes the pool.
 void pool_probe_run(int threads, int jobs, struct pool_probe *probe);
+
+/// What happened to long jobs, twice as many as threads, that each wait (up to ten seconds) for one short job that was
+/// submitted after them.
+struct pool_long_probe {
+  int most_at_once;    ///< most long jobs that ran at the same time
+  int long_worked;     ///< long jobs whose work ran
+  int gave_up;         ///< long jobs that did not see the short one in time
+  int misordered;      ///< long jobs that ran to the end before an earlier one began
+  bool is_short_first; ///< the short job ran before any long job was through
+};
+void pool_long_probe_run(int threads, struct pool_long_probe *probe);
+/// The same with one thread: the long jobs wait for nothing.
+void pool_long_probe_alone(struct pool_long_probe *probe);

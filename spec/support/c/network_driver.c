@@ -38,9 +38,18 @@ struct held {
   struct frame *frame;
   struct echo *echo;
   char text[ECHO_TEXT_MAX + 1];
+  bool closes; ///< the connection ends with its answer
   struct pool_job job;
   struct mail mail;
+  struct timer timer;
   struct connection *conn;
+};
+
+/// What a connection that sent an "m" frame leaves behind for another worker.
+struct parting {
+  struct mail mail;
+  struct echo *echo;
+  struct worker *worker;
 };
 
 static void echo_add(struct echo *echo, enum echo_counter counter)
@@ -147,8 +156,13 @@ static void held_answer(struct held *held)
 {
   list_remove(&held->node);
   char text[ECHO_TEXT_MAX + 4];
-  int size = snprintf(text, sizeof text, "h %s", held->text);
-  connection_respond(held->frame, echo_text(held->echo, text, (size_t)size));
+  int size = snprintf(text, sizeof text, "%c %s", held->closes ? 'C' : 'h', held->text);
+  struct response *resp = echo_text(held->echo, text, (size_t)size);
+  if (held->closes) {
+    connection_respond_and_close(held->frame, resp);
+  } else {
+    connection_respond(held->frame, resp);
+  }
   mem_free(held);
 }
 
@@ -198,6 +212,13 @@ static void echo_reversed(struct pool_job *job)
   mem_free(held);
 }
 
+static void echo_on_time(struct timer *timer)
+{
+  struct held *held = CONTAINER(timer, struct held, timer);
+  connection_respond(held->frame, echo_text(held->echo, "t", 1));
+  mem_free(held);
+}
+
 static void echo_resume(struct mail *mail)
 {
   struct held *held = CONTAINER(mail, struct held, mail);
@@ -214,9 +235,32 @@ static void echo_on_open(void *arg, struct connection *conn)
   echo_add(arg, ECHO_OPENED);
 }
 
+static void parting_run(struct mail *mail)
+{
+  struct parting *parting = CONTAINER(mail, struct parting, mail);
+  echo_add(parting->echo, parting->worker->user == NULL ? ECHO_MAILED_LATE : ECHO_MAILED);
+  mem_free(parting);
+}
+
+static void echo_part(struct echo *echo, const struct worker *from)
+{
+  for (int i = 0; i < server_worker_count(echo->server); i++) {
+    if (i != from->index) {
+      struct parting *parting = mem_zalloc(sizeof *parting);
+      parting->mail.run = parting_run;
+      parting->echo = echo;
+      parting->worker = server_worker(echo->server, i);
+      event_loop_post(&parting->worker->loop, &parting->mail);
+    }
+  }
+}
+
 static void echo_on_close(void *arg, struct connection *conn)
 {
   CHECK(!connection_is_open(conn));
+  if (connection_user(conn) == arg) {
+    echo_part(arg, connection_worker(conn));
+  }
   echo_add(arg, ECHO_CLOSED);
   echo_release(connection_worker(conn), NULL, conn);
 }
@@ -269,8 +313,10 @@ static enum frame_verdict echo_on_frame(void *arg, struct connection *conn, stru
       frame_drop_bytes(frame);
       CHECK(frame->bytes == NULL);
       // fall through
+    case 'C':
     case 'h':
       held = held_new(echo, frame, text);
+      held->closes = frame->bytes != NULL && frame->bytes[0] == 'C';
       list_append(connection_worker(conn)->user, &held->node);
       return FRAME_TAKEN;
     case 'r':
@@ -280,6 +326,14 @@ static enum frame_verdict echo_on_frame(void *arg, struct connection *conn, stru
     case 'p':
       held = held_new(echo, frame, "");
       pool_submit(echo->pool, &held->job, echo_reverse, &connection_worker(conn)->loop, echo_reversed);
+      return FRAME_TAKEN;
+    case 't':
+      held = held_new(echo, frame, "");
+      timer_start(&connection_worker(conn)->loop, &held->timer, atoll(text), echo_on_time);
+      return FRAME_TAKEN;
+    case 'm':
+      connection_set_user(conn, echo);
+      connection_respond(frame, NULL);
       return FRAME_TAKEN;
     case 'b':
       connection_respond(frame, echo_many(echo, (size_t)atoll(text)));
@@ -332,6 +386,7 @@ static void echo_on_stop(void *arg, struct worker *worker)
   echo_add(arg, ECHO_STOPPED);
   CHECK(list_is_empty(worker->user));
   mem_free(worker->user);
+  worker->user = NULL;
 }
 
 // ---- the server ----
@@ -346,6 +401,7 @@ struct echo *echo_new(const struct echo_options *options)
                                           .max_unsent_bytes = options->max_unsent_bytes,
                                           .max_inflight = options->max_inflight,
                                           .max_idle_ms = options->max_idle_ms,
+                                          .max_half_closed_ms = options->max_half_closed_ms,
                                           .max_connections = options->max_connections,
                                           .send_buffer_bytes = options->send_buffer_bytes};
   struct connection_callbacks callbacks = {.on_open = echo_on_open,
@@ -445,10 +501,15 @@ int64_t echo_drain(struct echo *echo, int64_t deadline_ms)
   return clock_mono_ms() - start_ms;
 }
 
+void echo_stop(struct echo *echo)
+{
+  server_stop(echo->server);
+}
+
 void echo_delete(struct echo *echo)
 {
-  pool_delete(echo->pool);
   server_delete(echo->server);
+  pool_delete(echo->pool);
   if (echo->file_fd >= 0) {
     close(echo->file_fd);
   }

@@ -13,11 +13,14 @@
 //   w pos len the same, through a wire_writer
 //   W         answer with two regions (bytes 0 to 9 and 20 to 29) and nothing after the second, through a wire_writer
 //   c text    answer with the text and close
+//   C text    hold as for h; then answer "C text" and close
 //   x         refuse: FRAME_CLOSE
 //   q         close the connection at once
 //   d text    defer until no earlier frame of the connection is unanswered, then answer with the text
 //   D text    defer once, resume by a mail, then answer with the text
 //   k text    give the bytes back, then do as for h
+//   t ms      answer "t" after so many milliseconds, also when the connection is closed by then
+//   m         no answer; when the connection closes, post a mail to every other worker
 #pragma once
 
 #include <stdbool.h>
@@ -26,15 +29,16 @@
 struct echo;
 
 struct echo_options {
-  int workers;               ///< threads
-  int32_t max_request_bytes; ///< as in struct server_options, 0: the default
-  int64_t max_unsent_bytes;  ///< likewise
-  int max_inflight;          ///< likewise
-  int64_t max_idle_ms;       ///< likewise
-  int max_connections;       ///< likewise
-  int send_buffer_bytes;     ///< likewise
-  const char *file;          ///< path that regions are taken from, or NULL
-  const char *listen;        ///< address, NULL: "127.0.0.1:0"
+  int workers;                ///< threads
+  int32_t max_request_bytes;  ///< as in struct server_options, 0: the default
+  int64_t max_unsent_bytes;   ///< likewise
+  int max_inflight;           ///< likewise
+  int64_t max_idle_ms;        ///< likewise
+  int64_t max_half_closed_ms; ///< likewise
+  int max_connections;        ///< likewise
+  int send_buffer_bytes;      ///< likewise
+  const char *file;           ///< path that regions are taken from, or NULL
+  const char *listen;         ///< address, NULL: "127.0.0.1:0"
 };
 
 enum echo_counter {
@@ -44,6 +48,8 @@ enum echo_counter {
   ECHO_MADE,        ///< things made that have to be released
   ECHO_RELEASED,    ///< things released
   ECHO_STARTED,     ///< on_start() calls
+  ECHO_MAILED,      ///< mails of "m" frames that ran
+  ECHO_MAILED_LATE, ///< those that ran on a worker after on_stop()
   ECHO_STOPPED,     ///< on_stop() calls
   ECHO_CONNECTIONS, ///< open connections, by the server's own count
   ECHO_FRAMES,      ///< from the workers' counters, as all below
@@ -63,7 +69,9 @@ int echo_port(const struct echo *echo);
 int64_t echo_count(struct echo *echo, enum echo_counter counter);
 /// Drains with a deadline; how long it took.
 int64_t echo_drain(struct echo *echo, int64_t deadline_ms);
-/// Stops and frees it, without draining.
+/// Stops it, without draining; counters may still be read.
+void echo_stop(struct echo *echo);
+/// Stops it if it runs and frees it, without draining.
 void echo_delete(struct echo *echo);
 
 /// Has all file descriptors but `left` used up (true) or given back, to see what the acceptor does.

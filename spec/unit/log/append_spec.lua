@@ -65,6 +65,38 @@ describe("log_append", function()
     end
   end)
 
+  it("refuses appends, and a clean end, when what a failed write left cannot be cut off", function()
+    local log = logs.open()
+    log:append(logs.batch())
+    C.errinj_set(C.ERRINJ_FILE_WRITE, 1, ENOSPC)
+    C.errinj_set(C.ERRINJ_FILE_TRUNCATE, 1, EIO)
+    local _, err = log:append(logs.batch())
+    C.errinj_set(C.ERRINJ_FILE_WRITE, 0, 0)
+    C.errinj_set(C.ERRINJ_FILE_TRUNCATE, 0, 0)
+    assert.equal("ERR_NO_SPACE", err)
+    _, err = log:append(logs.batch())
+    assert.equal("ERR_STORAGE_OFFLINE", err)
+    assert.same({ 0 }, log:bases())
+    assert.equal("ERR_STORAGE_OFFLINE", log:close())
+  end)
+
+  it("counts a folder that is gone as a failed disk", function()
+    local log = logs.open { config = { segment_bytes = 200 } }
+    log:append(batches_of(2, 100))
+    os.execute("rm -r '" .. log.dir .. "'")
+    local _, err, results = log:append(logs.batch { size = 100 })
+    assert.equal("ERR_IO", err)
+    assert.same({ "ERR_IO" }, results)
+    assert.truthy(require "ffi".string(C.error_last().message):find(log.dir, 1, true))
+    log:crash()
+    -- The same when its file is opened anew.
+    log = logs.open()
+    os.execute("rm -r '" .. log.dir .. "'")
+    _, err = log:append(logs.batch())
+    assert.equal("ERR_IO", err)
+    log:crash()
+  end)
+
   it("refuses a batch larger than a segment and appends the others", function()
     local log = logs.open { config = { segment_bytes = 1000 } }
     local ok, err, results = log:append { logs.batch { size = 500 }, logs.batch { size = 1001 }, logs.batch { size = 1000 } }
@@ -280,6 +312,47 @@ describe("log_set_config", function()
     log:append(batches_of(1, 400))
     assert.same({ 0, 2 }, (log:segments()))
     log:close()
+  end)
+end)
+
+describe("log_flush", function()
+  --- The error of a flush whose `nth` fsync fails.
+  local function flush_failing(log, nth)
+    C.errinj_set(C.ERRINJ_FILE_SYNC, nth, EIO)
+    local result = logs.name(C.log_flush(log.log, log:end_offset()))
+    C.errinj_set(C.ERRINJ_FILE_SYNC, 0, 0)
+    return result
+  end
+
+  -- A new log costs 5: its data, its folder, the folder above, and the leader epochs, which are 2.
+  it("syncs a folder again when that failed", function()
+    for failing = 1, 3 do
+      local log = logs.open()
+      log:append(logs.batch())
+      assert.equal("ERR_IO", flush_failing(log, failing))
+      assert.equal("ERR_IO", flush_failing(log, failing == 3 and 4 or 5))
+      assert.equal(0, tonumber(C.log_recovery_point(log.log)))
+      assert.equal(0, logs.name(C.log_flush(log.log, 1)))
+      assert.equal(1, tonumber(C.log_recovery_point(log.log)))
+      log:close()
+    end
+  end)
+
+  -- Two indexes of the old segment, the data of the new one, the folder. What was synced is not synced again, but data.
+  it("syncs the indexes of a segment that was flushed before it was closed", function()
+    for failing, failing_then in ipairs { 1, 2, 1, 2 } do
+      local log = logs.open { config = { segment_bytes = 300, index_interval_bytes = 50 } }
+      log:append(batches_of(3, 100))
+      assert.equal(0, logs.name(C.log_flush(log.log, 3)))
+      log:append(logs.batch { size = 100 })
+      assert.same({ 0, 3 }, (log:segments()))
+      assert.equal("ERR_IO", flush_failing(log, failing))
+      assert.equal("ERR_IO", flush_failing(log, failing_then))
+      assert.equal(3, tonumber(C.log_recovery_point(log.log)))
+      assert.equal(0, logs.name(C.log_flush(log.log, 4)))
+      assert.equal(0, flush_failing(log, 1))
+      log:close()
+    end
   end)
 end)
 

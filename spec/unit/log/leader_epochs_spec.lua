@@ -86,7 +86,7 @@ describe("leader epochs", function()
     again:close()
   end)
 
-  it("in a file that makes no sense count as none, with a warning", function()
+  it("in a file that makes no sense are taken from the batches, with a warning", function()
     for _, text in ipairs { "x", "1\n0\n", "0\n2\n1 0\n", "0\n1\n1\n", "0\n1\n-1 0\n", "0\n1\n1 -5\n", "0\n2\n3 0\n2 5\n",
       "0\n2\n1 5\n2 0\n", "0\n1\n99999999999 0\n", "0\n999999999\n1 0\n", "0\n-1\n" } do
       local log = log_of { 1 }
@@ -94,8 +94,26 @@ describe("leader epochs", function()
       unit.write_file(log.dir .. "/leader-epoch-checkpoint", text)
       local again
       assert.equal(1, #logs.lines_of(function() again = logs.open { dir = log.dir, is_clean = true } end), text)
-      assert.equal(-1, C.log_latest_epoch(again.log))
+      assert.equal(1, C.log_latest_epoch(again.log))
       again:close()
+      assert.equal("0\n1\n1 0\n", unit.read_file(log.dir .. "/leader-epoch-checkpoint"))
+    end
+  end)
+
+  it("are taken from the batches of all segments when the file is missing, also after a clean stop", function()
+    for _, options in ipairs { { is_clean = true }, { recovery_point = 7 }, { recovery_point = 10 } } do
+      local config = { segment_bytes = 300, index_interval_bytes = 100 }
+      local log = logs.open { config = config }
+      for epoch = 1, 5 do
+        for _ = 1, 2 do log:append(logs.batch { size = 100, ts = 1000 + epoch }, { epoch = epoch }) end
+      end
+      log:close()
+      os.remove(log.dir .. "/leader-epoch-checkpoint")
+      options.dir, options.config = log.dir, config
+      local again = logs.open(options)
+      for offset = 0, 9 do assert.equal(math.floor(offset / 2) + 1, C.log_epoch_for_offset(again.log, offset)) end
+      again:close()
+      assert.equal("0\n5\n1 0\n2 2\n3 4\n4 6\n5 8\n", unit.read_file(log.dir .. "/leader-epoch-checkpoint"))
     end
   end)
 

@@ -373,6 +373,88 @@ describe("a log manager", function()
       assert.equal(0, C.log_manager_stop(mgr))
     end)
 
+    it("leaves a folder of another topic alone when it cannot set it aside", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+      for _ = 1, 3 do logs.append(wanted[1].log) end
+      assert.equal(0, C.log_manager_stop(mgr))
+      local path = dir .. "/t-0/00000000000000000000.log"
+      local bytes = unit.read_file(path)
+      mgr = assert(logs.new { dir })
+      assert.equal(0, C.log_manager_claim(mgr, 1, "cluster", "/m/luka.mdb"))
+      wanted = logs.wanted { { "t", 0, logs.id "b", is_new = false } }
+      C.errinj_set(C.ERRINJ_DIR_RENAME, 1, 16)
+      assert.equal(0, C.log_manager_start(mgr, wanted.array, 1, false))
+      C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+      assert.equal(C.ERR_EXISTS, wanted[1].error)
+      assert.is_true(wanted[1].log == nil)
+      assert.equal(bytes, unit.read_file(path))
+      -- A later try sets it aside and begins anew.
+      assert.equal(0, logs.offsets(assert(logs.open(mgr, "t", 0, logs.id "b")))["end"])
+      local stray = assert(logs.name_like(dir, "^t%-0%.%x+%-stray$"))
+      assert.equal(bytes, unit.read_file(dir .. "/" .. stray .. "/00000000000000000000.log"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("gives every log the error of a marker that cannot be removed, and changes no directory at its end", function()
+      local dirs = { dir .. "/a", dir .. "/b" }
+      local mgr, wanted = logs.started(dirs, { { "t", 0 }, { "t", 1 } })
+      for i = 1, 2 do for _ = 1, 3 do logs.append(wanted[i].log) end end
+      assert.equal(0, C.log_manager_stop(mgr))
+      os.remove(dirs[1] .. "/" .. MARKER)
+      mgr = assert(logs.new(dirs))
+      assert.equal(0, C.log_manager_claim(mgr, 1, "cluster", "/m/luka.mdb"))
+      wanted = logs.wanted { { "t", 0, is_new = false }, { "t", 1, is_new = false } }
+      -- EPERM: the disk works, so the directory is not offline.
+      C.errinj_set(C.ERRINJ_DIR_REMOVE_FILE, 2, 1)
+      local code = C.log_manager_start(mgr, wanted.array, 2, false)
+      C.errinj_set(C.ERRINJ_DIR_REMOVE_FILE, 0, 0)
+      assert.equal(C.ERR_PERMISSION, code)
+      assert.is_truthy(logs.message():find(dirs[2] .. "/" .. MARKER, 1, true), logs.message())
+      for i = 1, 2 do assert.same({ code, true }, { wanted[i].error, wanted[i].log == nil }) end
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.is_nil(unit.read_file(dirs[1] .. "/" .. MARKER))
+      assert.is_truthy(unit.read_file(dirs[2] .. "/" .. MARKER))
+      assert.same({ "t 0 3" }, logs.checkpoint(dirs[1], RECOVERY))
+      assert.same({ "t 1 3" }, logs.checkpoint(dirs[2], RECOVERY))
+    end)
+
+    it("lowers the recovery point on disk of a log that was cut below it, before the log is used", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      local sizes = {}
+      for i = 1, 5 do
+        logs.append(wanted[1].log)
+        sizes[i] = logs.offsets(wanted[1].log).bytes
+      end
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.same({ "t 0 5" }, logs.checkpoint(dir, RECOVERY))
+      os.remove(dir .. "/" .. MARKER)
+      os.execute(("truncate -s %d %s/t-0/00000000000000000000.log"):format(sizes[2], dir))
+      mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      assert.equal(2, logs.offsets(wanted[1].log)["end"])
+      assert.same({ "t 0 2" }, logs.checkpoint(dir, RECOVERY))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("names the partitions that should have a folder and have none, ten at most", function()
+      for _, case in ipairs { { 0, 1 }, { 10, 2 }, { 12, 3 } } do
+        local list = { { "new", 0 } }
+        for i = 0, case[1] - 1 do list[#list + 1] = { "t", i, is_new = false } end
+        local mgr
+        local lines = logs.lines_of(function() mgr = logs.started({ dir .. "/" .. case[2] }, list) end)
+        assert.equal(0, C.log_manager_stop(mgr))
+        local seen = {}
+        for _, line in ipairs(lines) do
+          if line:match "^warn" then seen[#seen + 1] = line:match "^warn +(.*)$" end
+        end
+        local want = {}
+        for i = 0, math.min(case[1], 10) - 1 do
+          want[#want + 1] = ("t-%d has no folder in any data directory and starts empty: its data directory may be missing"):format(i)
+        end
+        if case[1] > 10 then want[#want + 1] = "2 more partitions have no folder in any data directory and start empty" end
+        assert.same(want, seen)
+      end
+    end)
+
     it("starts with checkpoints that are damaged", function()
       local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
       for _ = 1, 5 do logs.append(wanted[1].log) end
@@ -414,6 +496,27 @@ describe("a log manager", function()
       mgr, wanted = logs.started({ dir }, { { "t", 0 } })
       assert.equal(1, logs.offsets(wanted[1].log)["end"])
       assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("drops a start offset only when the names of the deleted segments are on disk", function()
+      local list = { { "t", 0, config = { segment_bytes = 300 } } }
+      local mgr, wanted = logs.started({ dir }, list)
+      for _ = 1, 9 do logs.append(wanted[1].log, 100) end
+      assert.equal(0, C.log_set_start_offset(wanted[1].log, 1))
+      mgr, wanted = restart(mgr, { dir }, list)
+      assert.same({ "t 0 1" }, logs.checkpoint(dir, START))
+      assert.is_true(C.log_delete_before(wanted[1].log, 8, C.clock_wall_ms()) > 0)
+      C.errinj_set_once(C.ERRINJ_FILE_SYNC, 1, 5)
+      local lines = logs.lines_of(function() assert.equal(C.ERR_IO, C.log_manager_stop(mgr)) end)
+      C.errinj_set(C.ERRINJ_FILE_SYNC, 0, 0)
+      assert.same({ ("error data directory %s is offline until the next start: cannot sync folder %s/t-0: Input/output error")
+        :format(dir, dir) }, lines)
+      assert.same({ "t 0 1" }, logs.checkpoint(dir, START))
+      assert.is_nil(unit.read_file(dir .. "/" .. MARKER))
+      mgr, wanted = logs.started({ dir }, list)
+      assert.equal(8, logs.offsets(wanted[1].log).start)
+      assert.equal(0, C.log_manager_stop(mgr))
+      assert.same({}, logs.checkpoint(dir, START))
     end)
 
     it("leaves the directories to the next one", function()
@@ -498,6 +601,159 @@ describe("a log manager", function()
       assert.equal(C.ERR_NO_FILES, code)
       assert.is_nil(logs.name_like(dir, "^t"))
       assert.is_truthy(logs.open(mgr, "t", 0))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("removes no folder that it did not make, when a new log cannot be made", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+      logs.append(wanted[1].log)
+      assert.equal(0, C.log_manager_stop(mgr))
+      mgr = logs.started({ dir .. "/new" }, {})
+      os.execute(("mv %s/t-0 %s/new/t-0"):format(dir, dir))
+      C.errinj_set(C.ERRINJ_DIR_RENAME, 1, 1)
+      local log, code = logs.open(mgr, "t", 0, logs.id "b")
+      C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+      assert.is_nil(log)
+      assert.equal(C.ERR_PERMISSION, code)
+      assert.is_true(#unit.read_file(dir .. "/new/t-0/00000000000000000000.log") > 100)
+      -- A file of that name is no folder to look at, and stays too.
+      unit.write_file(dir .. "/new/f-0", "mine")
+      log, code = logs.open(mgr, "f", 0)
+      assert.is_nil(log)
+      assert.equal(C.ERR_EXISTS, code)
+      assert.equal("mine", unit.read_file(dir .. "/new/f-0"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("makes a new log in another directory when one fails or is full", function()
+      for _, case in ipairs { { 5, "a" }, { 28, "b" }, { 24, "c" } } do
+        local dirs = { ("%s/%s1"):format(dir, case[2]), ("%s/%s2"):format(dir, case[2]) }
+        local mgr = logs.started(dirs, {})
+        C.errinj_set_once(C.ERRINJ_DIR_MAKE, 1, case[1])
+        local log = logs.open(mgr, "t", 0)
+        C.errinj_set(C.ERRINJ_DIR_MAKE, 0, 0)
+        assert.is_truthy(log, logs.message())
+        assert.is_false(C.dir_exists(dirs[1] .. "/t-0"))
+        assert.is_true(C.dir_exists(dirs[2] .. "/t-0"))
+        assert.equal(0, C.log_manager_stop(mgr))
+        -- The same at start, for one that the metastore has and no directory.
+        mgr = assert(logs.new(dirs))
+        assert.equal(0, C.log_manager_claim(mgr, 1, "cluster", "/m/luka.mdb"))
+        local wanted = logs.wanted { { "t", 0 }, { "u", 0, is_new = false } }
+        if case[1] ~= 5 then
+          C.errinj_set_once(C.ERRINJ_DIR_MAKE, 1, case[1])
+          assert.equal(0, C.log_manager_start(mgr, wanted.array, 2, false))
+          assert.equal(0, wanted[2].error)
+          assert.is_true(C.dir_exists(dirs[1] .. "/u-0") or C.dir_exists(dirs[2] .. "/u-0"))
+        end
+        assert.equal(0, C.log_manager_stop(mgr))
+      end
+    end)
+
+    it("says that the disk is full when all directories are, and makes the log once there is space", function()
+      local mgr = logs.started({ dir .. "/a", dir .. "/b" }, {})
+      C.errinj_set(C.ERRINJ_DIR_MAKE, 1, 28)
+      local log, code = logs.open(mgr, "t", 0)
+      C.errinj_set(C.ERRINJ_DIR_MAKE, 0, 0)
+      assert.is_nil(log)
+      assert.equal(C.ERR_NO_SPACE, code)
+      assert.is_true(C.log_manager_may_pass(code))
+      assert.is_true(C.log_manager_may_pass(C.ERR_NO_FILES))
+      assert.is_false(C.log_manager_may_pass(C.ERR_CORRUPT))
+      assert.is_truthy(logs.open(mgr, "t", 0))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("prefers a directory with more than the reserve free", function()
+      local free, total = ffi.new "int64_t[1]", ffi.new "int64_t[1]"
+      assert.equal(0, C.dir_space(dir, free, total))
+      local here = free[0]
+      if C.dir_space("/dev/shm", free, total) ~= 0 or free[0] == here then return pending("needs two file systems") end
+      local shm = ("/dev/shm/luka-spec-%d"):format(unistd.getpid())
+      local small, large = dir .. "/x", shm .. "/x"
+      if free[0] < here then small, large = large, small end
+      local reserve = (here + free[0]) / 2
+      local mgr = logs.started({ small, large }, {}, { reserve_bytes = reserve })
+      for i = 0, 2 do assert(logs.open(mgr, "t", i)) end
+      local names = { #logs.names(small), #logs.names(large) }
+      assert.equal(0, C.log_manager_stop(mgr))
+      C.dir_remove_all(shm)
+      assert.same({ 2, 5 }, names)
+    end)
+
+    describe("with a log that did not open", function()
+      --- A manager with t-0 of topic a, which has records and does not open.
+      local function broken()
+        local mgr, wanted = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+        for _ = 1, 5 do logs.append(wanted[1].log) end
+        assert.equal(0, C.log_set_start_offset(wanted[1].log, 3))
+        assert.equal(0, C.log_manager_stop(mgr))
+        mgr = assert(logs.new { dir })
+        assert.equal(0, C.log_manager_claim(mgr, 1, "cluster", "/m/luka.mdb"))
+        wanted = logs.wanted { { "t", 0, logs.id "a", is_new = false } }
+        C.errinj_set(C.ERRINJ_FILE_OPEN, 1, 24)
+        assert.equal(0, C.log_manager_start(mgr, wanted.array, 1, false))
+        C.errinj_set(C.ERRINJ_FILE_OPEN, 0, 0)
+        assert.equal(C.ERR_NO_FILES, wanted[1].error)
+        return mgr
+      end
+
+      it("opens it later, with what its checkpoints say", function()
+        local mgr = broken()
+        local log = assert(logs.open(mgr, "t", 0, logs.id "a", { is_new = false }))
+        assert.same({ 3, 5 }, { logs.offsets(log).start, logs.offsets(log)["end"] })
+        assert.equal(0, C.log_manager_stop(mgr))
+      end)
+
+      it("deletes its folder, and a topic of that name inherits nothing", function()
+        local mgr = broken()
+        assert.equal(0, C.log_manager_delete_failed(mgr, "t", 0, logs.id "a"))
+        assert.is_false(C.dir_exists(dir .. "/t-0"))
+        assert.is_truthy(logs.name_like(dir, "^t%-0%.%x+%-delete$"))
+        local log = assert(logs.open(mgr, "t", 0, logs.id "b"))
+        assert.same({ 0, 0 }, { logs.offsets(log).start, logs.offsets(log)["end"] })
+        assert.equal(C.ERR_EXISTS, C.log_manager_delete_failed(mgr, "t", 0, logs.id "b"))
+        assert.equal(0, C.log_manager_stop(mgr))
+        assert.is_nil(logs.name_like(dir, "stray$"))
+        assert.is_truthy(unit.read_file(dir .. "/" .. MARKER))
+      end)
+
+      it("deletes one whose topic id cannot be read", function()
+        local mgr = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+        assert.equal(0, C.log_manager_stop(mgr))
+        unit.write_file(dir .. "/t-0/partition.metadata", "nonsense")
+        mgr = logs.started({ dir }, { { "t", 0, logs.id "a" } })
+        assert.equal(0, C.log_manager_delete_failed(mgr, "t", 0, logs.id "a"))
+        assert.is_false(C.dir_exists(dir .. "/t-0"))
+        assert.equal(0, C.log_manager_stop(mgr))
+      end)
+
+      it("sets its folder aside for another topic of that name, which begins at 0", function()
+        local mgr = broken()
+        local log = assert(logs.open(mgr, "t", 0, logs.id "b"))
+        assert.same({ 0, 0 }, { logs.offsets(log).start, logs.offsets(log)["end"] })
+        assert.is_truthy(logs.name_like(dir, "^t%-0%.%x+%-stray$"))
+        assert.same({}, logs.checkpoint(dir, START))
+        assert.equal(0, C.log_manager_stop(mgr))
+      end)
+
+      it("leaves folders of other topics alone, and has nothing to do for a name without a folder", function()
+        local mgr = broken()
+        assert.equal(0, C.log_manager_delete_failed(mgr, "t", 0, logs.id "b"))
+        assert.is_true(C.dir_exists(dir .. "/t-0"))
+        assert.equal(0, C.log_manager_delete_failed(mgr, "none", 7, logs.id "b"))
+        assert.equal(0, C.log_manager_stop(mgr))
+      end)
+    end)
+
+    it("takes the directory offline when the new name of a deleted log does not reach the disk", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      C.errinj_set(C.ERRINJ_FILE_SYNC, 1, 28)
+      assert.equal(C.ERR_IO, C.log_manager_delete_log(mgr, wanted[1].log))
+      C.errinj_set(C.ERRINJ_FILE_SYNC, 0, 0)
+      local log, code = logs.open(mgr, "u", 0)
+      assert.is_nil(log)
+      assert.equal(C.ERR_STORAGE_OFFLINE, code)
       assert.equal(0, C.log_manager_stop(mgr))
     end)
 

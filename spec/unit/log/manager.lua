@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Log managers for specs: directories, wanted logs, appended records, and what lies on disk afterwards.
 local ffi = require "ffi"
+local fcntl = require "posix.fcntl"
+local unistd = require "posix.unistd"
 local unit = require "spec.support.unit"
 
 local C = unit.load("base/epoch.h", "base/error.h", "base/mem.h", "os/clock.h", "os/dir.h", "os/errinj.h", "record/build.h",
@@ -139,6 +141,23 @@ function M.checkpoint(dir, name)
   assert(tonumber(table.remove(out, 1)) == #out, "the count does not fit")
   table.sort(out)
   return out
+end
+
+--- Lines that a function prints on standard error, without their times.
+function M.lines_of(fn)
+  io.stderr:flush()
+  local path = unit.temp_dir() .. "/stderr"
+  local kept = assert(unistd.dup(2))
+  local fd = assert(fcntl.open(path, fcntl.O_WRONLY + fcntl.O_CREAT + fcntl.O_TRUNC, 420))
+  unistd.dup2(fd, 2)
+  unistd.close(fd)
+  local ok, err = pcall(fn)
+  unistd.dup2(kept, 2)
+  unistd.close(kept)
+  if not ok then error(err, 0) end
+  local lines = {}
+  for line in unit.read_file(path):gmatch "[^\n]+" do lines[#lines + 1] = line:match "^%S+ (.*)$" end
+  return lines
 end
 
 --- Waits until `condition` gives a true value, at most 10 s; returns it.

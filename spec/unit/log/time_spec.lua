@@ -67,12 +67,25 @@ describe("log_offset_by_time", function()
     end
   end)
 
-  it("says when a batch cannot be unpacked", function()
-    local log = logs.open()
-    log:append(logs.batch { codec = 1, payload = "no gzip", count = 1, last_delta = 0, ts = 10 })
-    local _, err = log:by_time(5)
-    assert.equal("ERR_DECOMPRESS", err)
-    log:close()
+  it("goes by the header of a batch whose records cannot be read", function()
+    for _, bad in ipairs {
+      { codec = 1, payload = "no gzip", count = 2, last_delta = 1, ts = 10, max_ts = 20 },
+      { codec = 0, payload = "\255\255\255\255\15no record", count = 2, last_delta = 1, ts = 10, max_ts = 20 },
+    } do
+      local log = logs.open()
+      log:append(timed { 1, 2 }, { epoch = 3 })
+      log:append(logs.batch(bad), { epoch = 3 })
+      log:append(timed { 11, 12 }, { epoch = 3 })
+      assert.same({ 1, 2, 3 }, log:by_time(2))
+      assert.same({ 2, 20, 3 }, log:by_time(5))
+      assert.same({ 2, 20, 3 }, log:by_time(20))
+      assert.same(NONE, log:by_time(21))
+      assert.same({ 2, 20, 3 }, log:newest())
+      assert.equal(0, C.log_set_start_offset(log.log, 3))
+      assert.same({ 3, 20, 3 }, log:by_time(5))
+      assert.same({ 3, 20, 3 }, log:newest())
+      log:close()
+    end
   end)
 
   it("goes on to later batches and segments when a batch promises too much", function()

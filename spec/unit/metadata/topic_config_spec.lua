@@ -206,6 +206,8 @@ describe("broker config", function()
     { "log.segment.bytes", "1",
       "broker config log.segment.bytes = '1' is not allowed: it takes a whole number from 1048576 to 2147483647" },
     { "num.partitions", "0", "broker config num.partitions = '0' is not allowed: it takes a whole number from 1 to 2147483647" },
+    { "replica.high.watermark.checkpoint.interval.ms", "-1",
+      "broker config replica.high.watermark.checkpoint.interval.ms = '-1' is not allowed: it takes a whole number of at least 1" },
     { "auto.create.topics.enable", "yes", "broker config auto.create.topics.enable = 'yes' is not allowed: it takes true or false" },
     { "compression.type", "none",
       "broker config compression.type = 'none' is not allowed: it takes one of: uncompressed, zstd, lz4, snappy, gzip, producer" },

@@ -41,14 +41,26 @@ describe("answers", function()
     server:wait("responses", 2)
   end)
 
-  it("may be the last: the connection ends after it, and nothing behind it is answered", function()
+  it("may be the last: the connection ends after it, and nothing behind it is taken up", function()
     local client = server:connect()
     client:ask("h a", "c b", "e c", "h d")
-    server:wait("offered", 4)
+    server:wait("offered", 2)
     local other = server:connect()
     other:ask "r a"
     assert.equal("h a", client:answer())
     assert.equal("b", client:answer())
+    local ended, bytes = client:ending()
+    assert.equal("eof", ended)
+    assert.equal("", bytes)
+    assert.equal(3, server:count "offered")
+  end)
+
+  it("may be the last: a frame behind it that was taken up before is not answered", function()
+    local client, other = server:connect(), server:connect()
+    client:ask("C a", "h b")
+    server:wait("offered", 2)
+    other:ask "r a"
+    assert.equal("C a", client:answer())
     local ended, bytes = client:ending()
     assert.equal("eof", ended)
     assert.equal("", bytes)
@@ -101,6 +113,17 @@ describe("answers", function()
     other:ask "r a"
     assert.equal("h a", client:answer())
     assert.equal("b", client:answer())
+    assert.equal("eof", (client:ending()))
+  end)
+
+  it("still reach a client that has ended its own side while a frame was deferred", function()
+    local client, other = server:connect(), server:connect()
+    client:ask("h a", "d b", "e c")
+    server:wait("offered", 2)
+    client:shutdown()
+    assert.is_true(client:is_silent())
+    other:ask "r a"
+    for _, expected in ipairs { "h a", "b", "c" } do assert.equal(expected, client:answer()) end
     assert.equal("eof", (client:ending()))
   end)
 

@@ -109,6 +109,19 @@ describe("a server", function()
   it("calls on_start and on_stop once a worker", function()
     local server = tcp.serve { workers = 3 }
     server:wait("started", 3)
+    tcp.C.echo_stop(server.echo)
+    assert.equal(3, server:count "stopped")
+    server:stop()
+  end)
+
+  it("stops no worker before the mails of all others have come", function()
+    local server = tcp.serve { workers = 4 }
+    for _ = 1, 20 do server:connect():ask "m" end
+    server:wait("offered", 20)
+    tcp.C.echo_stop(server.echo)
+    assert.equal(4, server:count "stopped")
+    assert.equal(60, server:count "mailed")
+    assert.equal(0, server:count "mailed_late")
     server:stop()
   end)
 
@@ -163,6 +176,30 @@ describe("an idle connection", function()
       assert.equal("x", client:answer())
     end
     assert.equal(0, server:count "idle_closed")
+    server:stop()
+  end)
+
+  it("is one whose client is gone while its request waits", function()
+    for _, frames in ipairs { { "h x" }, { "h x", "d y" } } do
+      local server = tcp.serve { max_idle_ms = -1, max_half_closed_ms = 50 }
+      local client = server:connect()
+      client:ask(unpack(frames))
+      server:wait("offered", #frames)
+      client:close()
+      server:wait("idle_closed", 1)
+      server:wait("closed", 1)
+      server:stop()
+    end
+  end)
+
+  it("is one whose client is gone before as many requests as it may have are answered", function()
+    local server = tcp.serve { max_inflight = 2, max_half_closed_ms = 50 }
+    local client = server:connect()
+    client:ask("h x", "h y", "e z")
+    server:wait("offered", 2)
+    client:close()
+    server:wait("closed", 1)
+    assert.equal(2, server:count "offered")
     server:stop()
   end)
 
@@ -234,6 +271,30 @@ describe("draining", function()
     local took = tonumber(tcp.C.echo_drain(server.echo, 50))
     assert.is_true(took >= 50 and took < 5000, tostring(took))
     assert.equal("eof", (client:ending()))
+    server:stop()
+  end)
+
+  it("waits for a request whose client is gone", function()
+    local server = tcp.serve()
+    local client = server:connect()
+    client:ask "t 100"
+    server:wait("offered", 1)
+    client:reset()
+    server:wait("closed", 1)
+    tcp.C.echo_drain(server.echo, 10000)
+    assert.equal(1, server:count "made")
+    server:stop()
+  end)
+
+  it("ends connections at its deadline, and then waits for the requests that they leave behind", function()
+    local server = tcp.serve()
+    local client = server:connect()
+    client:ask "t 150"
+    server:wait("offered", 1)
+    assert.is_true(tonumber(tcp.C.echo_drain(server.echo, 20)) >= 20)
+    local ended, bytes = client:ending()
+    assert.same({ "eof", "" }, { ended, bytes })
+    assert.equal(1, server:count "made")
     server:stop()
   end)
 

@@ -38,6 +38,7 @@ local REFUSED = {
   { "base offset -1", batch { base = -1 }, INVALID },
   { "a header without a key", batch { records = { { key = "k", value = "v", headers = { { nil, "x" } } } } }, INVALID },
   { "a producer id without a sequence", batch { producer_id = 77, producer_epoch = 0 }, INVALID },
+  { "more records than its packed bytes can ever hold", batch { attributes = 1, payload = ("x"):rep(40), count = 2147483647, last_delta = 2147483646 }, INVALID },
   { "format 0", cases.format_0_lz4, INVALID },
   { "format 1", cases.format_1_gzip, INVALID },
   { "format 1 before format 2", cases.format_1_gzip .. batch(), INVALID },

@@ -3,6 +3,7 @@
 local ffi = require "ffi"
 local unit = require "spec.support.unit"
 local walk = require "spec.unit.wire.walk"
+local wire = require "spec.support.wire"
 local C = walk.C
 
 --- Reads hex (or bytes) as a message; returns the code, the error's text, and what fn returned.
@@ -120,6 +121,33 @@ describe("an array", function()
     code, text = read("DescribeGroupsRequest", 0, hex "000f4241" .. ("\0"):rep(2000002))
     assert.equal(C.ERR_LIMIT, code)
     assert.truthy(text:find("over 1000000 elements", 1, true))
+  end)
+
+  it("of small elements that get large in memory is refused when its frame has too many of them", function()
+    -- Topics of Produce: 3 bytes on the wire, 64 and more in memory.
+    local function topics(count)
+      return hex "00 0001 00000000" .. wire.uvarint(count + 1) .. ("\1\1\0"):rep(count) .. "\0"
+    end
+    assert.equal(0, (read("ProduceRequest", 9, topics(2000))))
+    local code, text = read("ProduceRequest", 9, topics(100000))
+    assert.equal(C.ERR_LIMIT, code)
+    assert.truthy(text:find("ProduceRequest.TopicData: the message takes too much memory", 1, true), text)
+  end)
+
+  it("cannot take more than 64 MiB together with those around it, however large the frame", function()
+    -- Topics of 50000 partitions without records, 6 bytes each on the wire.
+    local topic = "\2a" .. wire.uvarint(50001) .. ("\0\0\0\1\0\0"):rep(50000) .. "\0"
+    local function topics(count)
+      return hex "00 0001 00000000" .. wire.uvarint(count + 1) .. topic:rep(count) .. "\0"
+    end
+    local r, arena, m = ffi.new "struct wire_reader", ffi.new "struct arena", ffi.new "struct wire_produce_request"
+    for _, case in ipairs { { 2, 0 }, { 60, C.ERR_LIMIT } } do
+      local bytes = topics(case[1])
+      C.wire_reader_init(r, bytes, #bytes)
+      assert.equal(case[2], C.wire_produce_request_read(m, r, 9, arena))
+      assert.is_true(tonumber(arena.total) <= 65 * 1024 * 1024)
+      C.arena_destroy(arena)
+    end
   end)
 
   it("is null at any negative count, where null is allowed", function()

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Batches that take long: those whose compressed records must be looked at, and those of topics with a compression.type
+// of their own that come in another codec. A batch of 100 KB may unpack to 100 MB, so the pool does that; a worker
+// would keep all of its connections waiting.
+//
+//   worker: produce_pool() holds the connection -> pool: validate, pack anew -> worker: append, release the connection
+#include <string.h>
+
+#include "api/api.h"
+#include "api/errors.h"
+#include "api/produce_private.h"
+#include "api/request.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "metadata/topic_config.h"
+#include "network/connection.h"
+#include "network/frame.h"
+#include "record/codec.h"
+#include "record/iterate.h"
+#include "record/recompress.h"
+#include "replica/partition.h"
+#include "wire/error_codes.h"
+
+/// The codec that a topic asks for, -1: as the producer sent it; and its level.
+static int produce_codec(const struct topic_config *config, int *level)
+{
+  *level = CODEC_LEVEL_DEFAULT;
+  switch (config->compression_type) {
+    case TOPIC_COMPRESSION_UNCOMPRESSED:
+      return CODEC_NONE;
+    case TOPIC_COMPRESSION_ZSTD:
+      *level = config->compression_zstd_level;
+      return CODEC_ZSTD;
+    case TOPIC_COMPRESSION_LZ4:
+      *level = config->compression_lz4_level;
+      return CODEC_LZ4;
+    case TOPIC_COMPRESSION_SNAPPY:
+      return CODEC_SNAPPY;
+    case TOPIC_COMPRESSION_GZIP:
+      *level = config->compression_gzip_level >= 1 ? config->compression_gzip_level : CODEC_LEVEL_DEFAULT;
+      return CODEC_GZIP;
+    default:
+      return -1;
+  }
+}
+
+bool produce_needs_recompress(const struct produce_part *part, const struct topic_config *config)
+{
+  int level;
+  int codec = produce_codec(config, &level);
+  return codec >= 0 && part->records.length >= BATCH_HEADER_SIZE && batch_needs_recompress(part->records.data, codec);
+}
+
+/// Packs a validated batch anew, or sets the part's error.
+static void produce_recompress(struct produce_pooled *pooled)
+{
+  struct produce_part *part = pooled->part;
+  size_t size_max = (size_t)pooled->rules.max_message_bytes;
+  size_t unpacked_max = size_max * BATCH_UNPACK_RATIO;
+  record_buffer_init(&pooled->packed, unpacked_max + BATCH_HEADER_SIZE);
+  int result = batch_recompress(part->records.data, part->verdict.header.size, pooled->codec, pooled->level,
+                                unpacked_max, &pooled->packed);
+  if (result == 0 && pooled->packed.size > size_max) {
+    result = ERR_BATCH_TOO_LARGE;
+  }
+  if (result < 0) {
+    part->error = result == ERR_LIMIT ? WIRE_MESSAGE_TOO_LARGE : api_wire_error(result);
+  }
+}
+
+static void produce_pool_work(struct pool_job *job)
+{
+  struct produce_pooled *pooled = CONTAINER_OF(job, struct produce_pooled, job);
+  struct produce_part *part = pooled->part;
+  produce_validate(part, pooled->found, &pooled->rules, &pooled->arena);
+  if (part->error == WIRE_NONE && pooled->codec >= 0 && batch_needs_recompress(part->records.data, pooled->codec)) {
+    produce_recompress(pooled);
+  }
+}
+
+/// Moves the texts of a verdict to the request, whose arena is for its worker only.
+static void produce_keep_texts(struct produce_pooled *pooled, struct request *req)
+{
+  struct batch_verdict *verdict = &pooled->part->verdict;
+  if (verdict->message != NULL) {
+    verdict->message = arena_strndup(&req->arena, verdict->message, strlen(verdict->message));
+  }
+  struct batch_record_error *errors = request_array(req, verdict->record_error_count, sizeof *errors);
+  for (int32_t i = 0; i < verdict->record_error_count; i++) {
+    const char *message = verdict->record_errors[i].message;
+    errors[i].index = verdict->record_errors[i].index;
+    errors[i].message = arena_strndup(&req->arena, message, strlen(message));
+  }
+  verdict->record_errors = errors;
+  arena_destroy(&pooled->arena);
+}
+
+static void produce_pool_done(struct pool_job *job)
+{
+  struct produce_pooled *pooled = CONTAINER_OF(job, struct produce_pooled, job);
+  struct produce_part *part = pooled->part;
+  struct produce *produce = part->produce;
+  struct request *req = produce->req;
+  produce_keep_texts(pooled, req);
+  if (part->error != WIRE_NONE) {
+    record_buffer_destroy(&pooled->packed);
+  } else if (pooled->packed.size > 0) {
+    produce_append(part, pooled->found, pooled->packed.bytes, pooled->packed.size);
+  } else {
+    produce_append(part, pooled->found, (uint8_t *)(uintptr_t)part->records.data, part->verdict.header.size);
+  }
+  partition_unref(pooled->found);
+  pooled->found = NULL;
+  if (req->client != NULL && --req->client->hold_count == 0) {
+    connection_resume(req->frame->conn);
+  }
+  produce_release(produce);
+}
+
+void produce_pool(struct produce_part *part, struct partition *found, const struct batch_rules *rules,
+                  const struct topic_config *config)
+{
+  struct produce *produce = part->produce;
+  struct request *req = produce->req;
+  struct produce_pooled *pooled = arena_zalloc(&req->arena, sizeof *pooled);
+  part->pooled = pooled;
+  pooled->part = part;
+  pooled->found = partition_ref(found);
+  pooled->rules = *rules;
+  pooled->codec = produce_codec(config, &pooled->level);
+  produce->pending++;
+  req->client->hold_count++;
+  pool_submit_long(req->api->pool, &pooled->job, produce_pool_work, req->worker->loop, produce_pool_done);
+}
