@@ -221,7 +221,7 @@ static int broker_share_files(const struct broker *broker)
 static int broker_add(int result, const char *before, const char *behind)
 {
   struct error_detail detail = *error_last();
-  return error_record(result, detail.os_errno, detail.file, detail.line, "%s%s%s", before, detail.message, behind);
+  return error_record(result, 0, detail.file, detail.line, "%s%s%s", before, detail.message, behind);
 }
 
 static int broker_open_logs(struct broker *broker)
@@ -239,6 +239,7 @@ static int broker_open_logs(struct broker *broker)
       .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
       .file_delete_delay_ms = config->log_segment_delete_delay_ms,
+      .reserve_bytes = options->log_dir_reserve_bytes,
       .loop = &broker->control,
       .pool = broker->pool,
   };

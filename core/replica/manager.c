@@ -242,7 +242,10 @@ static void replica_drop_work(struct pool_job *job)
   struct replica_change *change = CONTAINER_OF(job, struct replica_change, pool);
   for (int32_t i = 0; i < change->count; i++) {
     struct partition *part = change->entries[i].part;
-    if (part->log != NULL && log_manager_delete_log(change->manager->options.logs, part->log) < 0) {
+    struct log_manager *logs = change->manager->options.logs;
+    int result = part->log != NULL ? log_manager_delete_log(logs, part->log)
+                                   : log_manager_delete_failed(logs, part->topic, part->index, &part->topic_id);
+    if (result < 0) {
       slog_error("cannot delete the log of %s-%d: %s", part->topic, part->index, error_last()->message);
     }
   }

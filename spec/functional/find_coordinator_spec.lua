@@ -76,6 +76,29 @@ describe("FindCoordinator", function()
     end
   end)
 
+  it("is told to the log, with peer and group, once for many that ask in vain", function()
+    local other = brokers.start()
+    local asking = other:connect()
+    for _ = 1, 3 do asking:ask("FindCoordinator", 4, { coordinator_keys = { "pay\nroll" }, key_type = 0 }) end
+    asking:ask("FindCoordinator", 0, { key = "h" })
+    asking:close()
+    assert.equal(0, other:stop())
+    local said = {}
+    for line in other:log():gmatch " warn  ([^\n]*coordinator[^\n]*)" do said[#said + 1] = line:gsub("^127%.0%.0%.1:%d+", "PEER") end
+    assert.same({ "PEER asked for the coordinator of group 'pay\\x0aroll': consumer groups are not served yet; it will wait "
+      .. "for ever: read by partition (assign)" }, said)
+  end)
+
+  it("is told to the log for transactions", function()
+    local other = brokers.start()
+    local asking = other:connect()
+    asking:ask("FindCoordinator", 1, { key = "t", key_type = 1 })
+    asking:close()
+    assert.equal(0, other:stop())
+    assert.truthy(other:log():find(" asked for the coordinator of transactional id 't': transactions are not served yet; it "
+      .. "will wait for ever\n", 1, true))
+  end)
+
   it("closes the connection on a request that ends early, at every length", function()
     assert.is_nil(malformed.first_accepted_prefix(broker, "FindCoordinator", 6, { coordinator_keys = { "a", "bc" } }))
     assert.is_nil(malformed.first_accepted_prefix(broker, "FindCoordinator", 0, { key = "abc" }))

@@ -54,6 +54,53 @@ describe("luka serve", function()
     assert.equal(0, broker:stop())
   end)
 
+  it("says where its configuration and its data are, and where it listens last", function()
+    local path = write_config "broker { workers = 1 }"
+    local data = unit.temp_dir()
+    local broker = brokers.start { config = path, data = data .. "/x/../data" }
+    assert.truthy(broker:log():find((" info  configuration: %s and --set\n"):format(path), 1, true))
+    assert.truthy(broker:log():find((" info  data directory %s/data\n"):format(data), 1, true))
+    assert.truthy(broker:log():match "listening on [^\n]*\n$")
+    assert.equal(0, broker:stop())
+    broker = brokers.start()
+    assert.truthy(broker:log():find(" info  no configuration file, but --set\n", 1, true))
+    assert.equal(0, broker:stop())
+  end)
+
+  it("takes a second signal that follows the first at once for the same wish", function()
+    local broker = brokers.start()
+    signal.kill(broker.pid, signal.SIGTERM)
+    wait_for_line(broker, "stopping: SIGTERM")
+    signal.kill(broker.pid, signal.SIGTERM)
+    assert.equal(0, broker:wait_exit())
+    assert.truthy(broker:log():find(" info  stopped\n", 1, true))
+  end)
+
+  it("warns of a topic whose compaction is not done yet, when it is made", function()
+    local broker = brokers.start()
+    local client = broker:connect()
+    requests.create(client, "a", { configs = { ["cleanup.policy"] = "compact" } })
+    requests.create(client, "b", { configs = { ["cleanup.policy"] = "compact,delete" } })
+    requests.create(client, "c")
+    client:close()
+    assert.equal(0, broker:stop())
+    local said = {}
+    for line in broker:log():gmatch " warn  ([^\n]*compaction[^\n]*)" do said[#said + 1] = line end
+    assert.same({ "topic a has cleanup.policy=compact: compaction is not done yet; every record is kept",
+      "topic b has cleanup.policy=compact: compaction is not done yet; records go by time and size alone" }, said)
+  end)
+
+  it("says why a topic is not created automatically, once for many requests", function()
+    local broker = brokers.start()
+    local client = broker:connect()
+    requests.create(client, "a_b")
+    for _ = 1, 3 do client:ask("Metadata", 8, { topics = { { name = "a.b" } }, allow_auto_topic_creation = true }) end
+    client:close()
+    assert.equal(0, broker:stop())
+    local _, count = broker:log():gsub(" warn  topic a%.b is not created automatically: [^\n]*collides[^\n]*a_b\n", "")
+    assert.equal(1, count)
+  end)
+
   it("ends at SIGINT with status 0", function()
     local broker = brokers.start()
     signal.kill(broker.pid, signal.SIGINT)
@@ -236,7 +283,7 @@ describe("a topic block", function()
       requests.append(client, a, records.batch { records = { "one" } })
     end)
     local broker = start 'topic "a" {\n  partitions = 3, max_message_bytes = 1000 }'
-    assert.truthy(broker:log():find(":1: changed topic a: 2 partitions added, 1 configs set\n", 1, true))
+    assert.truthy(broker:log():find(":1: changed topic a: 2 partitions added; set max.message.bytes=1000\n", 1, true))
     with(broker, function(client)
       local a = requests.find(client, "a")
       assert.equal(id, a.id)
@@ -274,7 +321,7 @@ describe("a topic block", function()
 
   for _, case in ipairs {
     { "wants more replicas than there are brokers", 'topic "b" { replication_factor = 3 }',
-      'topic "b": replication factor 3 is more than the number of brokers, 1' },
+      'topic "b": this broker is alone: the replication factor is 1, not 3' },
     { "has a name that collides", 'topic "a.b" {}', "topic \"a.b\": Topic 'a.b' collides with existing topic: a_b" },
     { "contradicts what is set on its topic", 'topic "lag" { min_compaction_lag_ms = 11 }',
       'topic "lag": conflict topic config setting min.compaction.lag.ms (11) > max.compaction.lag.ms (10)' },
@@ -357,7 +404,17 @@ describe("a broker does not start", function()
     local port = socket.getsockname(fd).port
     local status, line = refused { listen = { "127.0.0.1:" .. port } }
     assert.equal(1, status)
-    assert.equal(("luka: port %d of 127.0.0.1 is in use"):format(port), line)
+    assert.equal(("luka: port %d of 127.0.0.1 is in use; stop the other program or change listen (config.lua, or --set "
+      .. "listen=127.0.0.1:19092)"):format(port), line)
+  end)
+
+  it("on a port that is taken, and leaves no metastore behind", function()
+    local running = brokers.start()
+    local data = unit.temp_dir() .. "/data"
+    assert.equal(1, (refused { data = data, listen = { "127.0.0.1:" .. running.port } }))
+    assert.is_nil(unit.read_file(data .. "/luka.mdb"))
+    assert.is_nil(unit.read_file(data .. "/meta.properties"))
+    assert.equal(0, running:stop())
   end)
 
   it("on a data directory that another broker uses: status 1, and the other goes on", function()
@@ -386,6 +443,28 @@ describe("a broker does not start", function()
     unit.write_file(file, "")
     local status, line = refused { data = file .. "/data" }
     assert.equal(1, status)
-    assert.equal(("luka: cannot create %s: Not a directory"):format(file), line)
+    assert.equal(("luka: broker.data: cannot create %s: Not a directory"):format(file), line)
+  end)
+
+  it("on partitions that were never Luka's: status 2 and a line that names them", function()
+    local data = unit.temp_dir() .. "/data"
+    os.execute(("mkdir -p %s/b-0 %s/a-0 %s/a-1 %s/c-7"):format(data, data, data, data))
+    local status, line = refused { data = data }
+    assert.equal(2, status)
+    assert.equal(("luka: data directory %s holds partitions (a-0, a-1, b-0, ...) but was never Luka's: taking over what "
+      .. "another broker wrote is not supported yet"):format(data), line)
+  end)
+
+  it("without its metastore: status 2 and a line that names what is lost, and what to do", function()
+    local broker = brokers.start()
+    local client = broker:connect()
+    requests.create(client, "a", { partitions = 2 })
+    client:close()
+    assert.equal(0, broker:stop())
+    os.remove(broker.data .. "/luka.mdb")
+    local status, line = refused { data = broker.data }
+    assert.equal(2, status)
+    assert.equal(("luka: metadata %s/luka.mdb is missing, but data directory %s belongs to it and holds partitions (a-0, "
+      .. "a-1): restore it, or remove the directory to start empty: all records are lost"):format(broker.data, broker.data), line)
   end)
 end)

@@ -60,15 +60,17 @@ end
 --- Ends our side of the connection; the other side may still answer.
 function Client:finish() socket.shutdown(self.fd, socket.SHUT_WR) end
 
---- Waits until the other side, on this machine, has read all that was sent: the receive queue of its socket is empty.
+--- Waits until the broker has read all that was sent on its port: no connection to it has bytes in its receive queue.
 function Client:wait_until_read()
-  local pattern = (":%04X %%x+:%04X 01 %%x+:(%%x+)"):format(self.port, socket.getsockname(self.fd).port)
+  local pattern = (":%04X %%x+:%%x+ 01 %%x+:(%%x+)"):format(self.port)
   M.wait_until("all that was sent has been read", function()
+    local found = false
     for line in io.lines "/proc/net/tcp" do
       local queued = line:match(pattern)
-      if queued then return tonumber(queued, 16) == 0 end
+      if queued and tonumber(queued, 16) ~= 0 then return false end
+      found = found or queued ~= nil
     end
-    return false
+    return found
   end)
 end
 

@@ -167,11 +167,11 @@ describe("static topic plan", function()
 
   it("sets the configs of the block over those of the topic, and keeps the others", function()
     cluster({ 1 }, { { "t", { { 1 } }, { { "retention.ms", "9" }, { "segment.ms", "8" } } } })
-    local changed = decide({ "t", configs = { { "retention.ms", "5" }, { "flush.ms", "7" } } },
+    local changed = decide({ "t", configs = { { "retention.ms", "5" }, { "index.interval.bytes", "7" } } },
       { { "retention.ms", "9" }, { "no.such", "x" }, { "segment.ms", "8" } })
     assert.equal(2, changed.set)
-    assert.same({ "retention.ms=5", "no.such=x", "segment.ms=8", "flush.ms=7" }, changed.configs)
-    assert.same({ "retention.ms=5", "segment.ms=8", "flush.ms=7" }, changed.topic.configs)
+    assert.same({ "retention.ms=5", "no.such=x", "segment.ms=8", "index.interval.bytes=7" }, changed.configs)
+    assert.same({ "retention.ms=5", "segment.ms=8", "index.interval.bytes=7" }, changed.topic.configs)
     assert.equal(5, changed.topic.retention_ms)
     assert.is_nil(changed.opened)
     assert.equal(3, changed.topic.version)
@@ -193,12 +193,12 @@ describe("static topic plan", function()
 
   for _, case in ipairs {
     { "more replicas than there are brokers", { "t", 1, 3 },
-      "replication factor 3 is more than the number of brokers, 1" },
+      "this broker is alone: the replication factor is 1, not 3" },
     { "a name that collides", { "a.b" }, "Topic 'a.b' collides with existing topic: a_b" },
     { "configs that contradict those of the topic", { "lag", configs = { { "min.compaction.lag.ms", "11" } } },
       "conflict topic config setting min.compaction.lag.ms (11) > max.compaction.lag.ms (10)" },
     { "new partitions of a topic with more replicas than there are brokers", { "wide", 2 },
-      "replication factor 2 is more than the number of brokers, 1" },
+      "this broker is alone: the replication factor is 1, not 2" },
     { "very many partitions", { "t", 10001 }, "10001 partitions are more than the 10000 that can be made at a time" },
     { "very many partitions more", { "lag", 10002 }, "10001 partitions are more than the 10000 that can be made at a time" },
   } do
@@ -351,7 +351,7 @@ describe("a controller with topic blocks", function()
 
   it("applies none of them when one cannot be applied, and does not start", function()
     assert.equal(C.ERR_TOPIC_BLOCK, start({ "a" }, { "b", 1, 2 }))
-    assert.equal('c.lua:2: topic "b": replication factor 2 is more than the number of brokers, 1', message())
+    assert.equal('c.lua:2: topic "b": this broker is alone: the replication factor is 1, not 2', message())
     assert.equal("", diary())
     assert.equal("", children "/brokers/topics")
     assert.is_nil(children "/luka/topics")

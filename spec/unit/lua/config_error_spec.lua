@@ -129,12 +129,57 @@ describe("an unknown key or word", function()
       "config.lua:1: broker.log_dirs: is set by `data` here" },
     { "is told apart from Kafka's that are not served", "broker { group_max_size = 5 }",
       "config.lua:1: broker.group_max_size: is Kafka's, and not supported yet" },
+    { "gets the nearest topic config in a broker block, and where it goes", "broker { retentoin_ms = 1 }",
+      "config.lua:1: broker.retentoin_ms: unknown key, did you mean retention_ms in defaults { ... } or in a topic?" },
+    { "gets our key for what others call the port", "broker { port = 9092 }",
+      "config.lua:1: broker.port: unknown key, use listen" },
+    { "gets a topic's config for the broker's", "topic 'a' { log_retention_ms = 1 }",
+      'config.lua:1: topic "a".log_retention_ms: unknown key, write retention_ms' },
+    { "gets a topic's config for the broker's in another unit", "topic 'a' { log_retention_hours = 1 }",
+      'config.lua:1: topic "a".log_retention_hours: unknown key, write retention_ms' },
+    { "gets a topic's key for the broker's number of partitions", "topic 'a' { num_partitions = 1 }",
+      'config.lua:1: topic "a".num_partitions: unknown key, write partitions' },
+    { "is sent from a topic to broker", "topic 'a' { workers = 1 }",
+      'config.lua:1: topic "a".workers: belongs in broker { ... }' },
     { "gets the nearest word", "brokr { id = 1 }", "config.lua:1: unknown word brokr, did you mean broker?" },
     { "gets the nearest word when it is indexed", "strng.format('x')",
       "config.lua:1: unknown word strng, did you mean string?" },
+    { "gets the nearest word when it is counted with", "topic 'a' { retention_bytes = 5 * GB }",
+      "config.lua:1: unknown word GB, did you mean GiB?" },
+    { "gets the unit for its small letters", "topic 'a' { retention_bytes = 5 * mb }",
+      "config.lua:1: unknown word mb, did you mean MiB?" },
     { "gets no word when nothing is near", "frobnicate()", "config.lua:1: unknown word frobnicate" },
     { "is found in a table made elsewhere", "local t = {\n wokers = 1 }\nbroker(t)",
       "config.lua:3: broker.wokers: unknown key, did you mean workers?" },
+  }
+end)
+
+describe("a word used in the wrong way", function()
+  refuses {
+    { "is a size that is called", "broker {\n  log_segment_bytes = MiB(5),\n}",
+      "config.lua:2: MiB is a number: write 5 * MiB" },
+    { "is a duration of a text, which is shown", "topic 'a' { retention_ms = days('7') }",
+      'config.lua:1: days: got "7", expected a number: days(7)' },
+    { "is a duration of nothing", "topic 'a' { retention_ms = hours() }",
+      "config.lua:1: hours: got nil, expected a number: hours(7)" },
+    { "is a key with Kafka's dots", "topic 'a' {\n  partitions = 2,\n  retention.ms = 7,\n}",
+      "config.lua:3: retention.ms: keys are in snake_case: retention_ms" },
+    { "is a topic's name without quotes", "\ntopic my-topic { partitions = 2 }",
+      'config.lua:2: topic my-topic: a topic\'s name goes in quotes: topic "my-topic" { ... }' },
+    { "is a program to start", "os.execute 'ls'", "config.lua:1: os.execute is out of reach of a configuration" },
+    { "is a file to open", "io.open 'x'", "config.lua:1: io is out of reach of a configuration" },
+    { "is a file to run", "dofile 'x'", "config.lua:1: dofile is out of reach of a configuration" },
+    { "is a field that is none of a library's", "local t = {}\nt.execute()",
+      "config.lua:2: attempt to call field 'execute' (a nil value)" },
+  }
+end)
+
+describe("a replication factor above 1", function()
+  refuses {
+    { "is refused as a default", "defaults {\n  replication_factor = 3,\n}",
+      "config.lua:2: defaults.replication_factor: got 3, but this broker is alone: the replication factor is 1" },
+    { "is refused as a broker config", "broker { default_replication_factor = 2 }",
+      "config.lua:1: broker.default_replication_factor: got 2, but this broker is alone: the replication factor is 1" },
   }
 end)
 
@@ -282,7 +327,18 @@ describe("--set", function()
     ["retention_ms=5"] = "--set retention_ms: unknown key, did you mean log_retention_ms?",
     ["partitions=5"] = "--set partitions: unknown key, did you mean num_partitions?",
     ["log_dir_reserve_bytes=64MiB"] =
-      '--set log_dir_reserve_bytes: got "64MiB", expected a whole number of bytes from 0 to 9007199254740991',
+      '--set log_dir_reserve_bytes: got "64MiB", expected a whole number of bytes from 0 to 9007199254740991; '
+        .. "units work only in config.lua",
+    ["log_retention_ms=7d"] =
+      '--set log_retention_ms: got "7d", expected a whole number of ms; units work only in config.lua',
+    ["log.retention.ms=days(7)"] =
+      '--set log.retention.ms: got "days(7)", expected a whole number of ms; units work only in config.lua',
+    ["log.retention.ms=x"] = '--set log.retention.ms: got "x", expected a whole number of ms',
+    ["retentoin_ms=1"] = "--set retentoin_ms: unknown key, did you mean log_retention_ms?",
+    ["default.replication.factor=2"] =
+      "--set default.replication.factor: got 2, but this broker is alone: the replication factor is 1",
+    ["listen=127.0.0.1:1,127.0.0.1:2"] =
+      '--set listen: got "127.0.0.1:1,127.0.0.1:2": repeat --set listen= for each address',
     ["log_segment_bytes=1"] = '--set log_segment_bytes: got "1", expected a whole number of bytes from 1048576 to 2147483647',
     ["console=x"] = "--set console: is not supported yet",
     ["listeners=x"] = "--set listeners: is set by `listen` here",

@@ -68,11 +68,11 @@ describe("config.lua", function()
 
   it("sets the broker configs of that meaning from defaults", function()
     local config = load [[
-      defaults { partitions = 3, replication_factor = 2, retention_ms = days(1), segment_bytes = 5 * MiB,
+      defaults { partitions = 3, replication_factor = 1, retention_ms = days(1), segment_bytes = 5 * MiB,
         cleanup_policy = { "compact", "delete" } }
     ]]
     assert.equal(3, config.num_partitions)
-    assert.equal(2, config.default_replication_factor)
+    assert.equal(1, config.default_replication_factor)
     assert.equal(86400000, config.retention_ms)
     assert.equal(5242880, config.segment_bytes)
     assert.equal(3, config.cleanup_policy)
@@ -115,8 +115,8 @@ describe("config.lua", function()
   end)
 
   it("gives the same text for the same topic, however it is written", function()
-    local one = load 'topic "a" { partitions = 2, retention_ms = days(1), flush_ms = 5 }'
-    local other = load 'local t = { flush_ms = "5" } t.retention_ms = 86400 * 1000 t.partitions = 2 topic("a")(t)'
+    local one = load 'topic "a" { partitions = 2, retention_ms = days(1), index_interval_bytes = 5 }'
+    local other = load 'local t = { index_interval_bytes = "5" } t.retention_ms = 86400 * 1000 t.partitions = 2 topic("a")(t)'
     assert.equal(one.topics[1].text, other.topics[1].text)
   end)
 

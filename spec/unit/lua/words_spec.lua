@@ -105,6 +105,6 @@ describe("luka.units", function()
   end)
 
   it("refuses what is no number", function()
-    assert.has_error(function() units.days "7" end, "expected a number, got string")
+    assert.has_error(function() units.days "7" end, 'days: got "7", expected a number: days(7)')
   end)
 end)
