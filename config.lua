@@ -22,13 +22,13 @@ broker {
 -- What topics have that do not say otherwise: partitions, replication_factor and any Kafka topic config.
 defaults {
   partitions = 1,
-  replication_factor = 1,
+  replication_factor = 1, -- this broker is alone
   retention_ms = days(7),
 }
 
 -- Topics to have from the start. A block is applied when it is new or has changed: a missing topic is created, one that
--- is there gets the block's configs and further partitions. Nothing is ever taken away, and what clients change later
--- stands until the block changes.
+-- is there gets the block's configs and further partitions. Nothing is ever taken away: a key or a block that is
+-- removed leaves what it set. What clients change later, or delete, stands until the block changes.
 topic "clicks" {
   partitions = 6,
   segment_bytes = 128 * MiB,

@@ -379,6 +379,9 @@ void fetch_handle(struct request *req)
     fetch_respond_refused(req, WIRE_UNKNOWN_SERVER_ERROR); // as Kafka does
     return;
   }
+  if (!request_check_count(req, body->topics_count) || !request_check_count(req, fetch_session_count(body))) {
+    return;
+  }
   // What was acknowledged before this request was sent is to be seen by it, and a session hears of it by mail.
   event_loop_run_mails(req->worker->loop);
   struct fetch *fetch = arena_zalloc(&req->arena, sizeof *fetch);

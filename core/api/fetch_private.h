@@ -111,6 +111,9 @@ int16_t fetch_session_begin(struct fetch *fetch, const struct wire_fetch_request
 /// The fetch is answered: frees the partitions of one without a session, otherwise lets go of the session.
 void fetch_session_end(struct fetch *fetch);
 
+/// Partitions that a request names, forgotten ones too.
+int64_t fetch_session_count(const struct wire_fetch_request *body);
+
 int32_t fetch_session_id(const struct fetch_session *session);
 
 // ---- fetch.c ----

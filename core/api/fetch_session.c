@@ -326,6 +326,18 @@ static struct fetch_session *fetch_session_new(struct fetch_sessions *sessions, 
   return session;
 }
 
+int64_t fetch_session_count(const struct wire_fetch_request *body)
+{
+  int64_t count = 0;
+  for (int32_t i = 0; i < body->topics_count; i++) {
+    count += body->topics[i].partitions_count;
+  }
+  for (int32_t i = 0; i < body->forgotten_topics_data_count; i++) {
+    count += body->forgotten_topics_data[i].partitions_count;
+  }
+  return count;
+}
+
 int32_t fetch_session_id(const struct fetch_session *session)
 {
   return session->is_closed ? 0 : session->id;
@@ -343,16 +355,6 @@ static void fetch_session_use(struct fetch_sessions *sessions, struct fetch_sess
   list_append(&sessions->list, &session->link);
 }
 
-/// Partitions that a request names.
-static int64_t fetch_count(const struct wire_fetch_request *body)
-{
-  int64_t count = 0;
-  for (int32_t i = 0; i < body->topics_count; i++) {
-    count += body->topics[i].partitions_count;
-  }
-  return count;
-}
-
 /// A request with an epoch of 0 or -1, or of a version without sessions: all partitions are in it.
 static void fetch_session_begin_full(struct fetch *fetch, const struct wire_fetch_request *body)
 {
@@ -365,7 +367,7 @@ static void fetch_session_begin_full(struct fetch *fetch, const struct wire_fetc
     if (old != NULL) {
       fetch_session_close(sessions, old);
     }
-    if (body->session_epoch == FETCH_EPOCH_INITIAL && sessions->items + fetch_count(body) <= FETCH_ITEMS_MAX) {
+    if (body->session_epoch == FETCH_EPOCH_INITIAL && sessions->items + fetch_session_count(body) <= FETCH_ITEMS_MAX) {
       struct fetch_session *session = fetch_session_new(sessions, req->client, req->version >= FETCH_TOPIC_ID_VERSION);
       if (session != NULL) {
         fetch_session_use(sessions, session, fetch);
@@ -396,7 +398,7 @@ int16_t fetch_session_begin(struct fetch *fetch, const struct wire_fetch_request
     if (session->uses_topic_ids != (req->version >= FETCH_TOPIC_ID_VERSION)) {
       return WIRE_FETCH_SESSION_TOPIC_ID_ERROR;
     }
-    if (sessions->items + fetch_count(body) > FETCH_ITEMS_MAX) {
+    if (sessions->items + fetch_session_count(body) > FETCH_ITEMS_MAX) {
       fetch_session_close(sessions, session); // the client goes on without one
       return WIRE_FETCH_SESSION_ID_NOT_FOUND;
     }

@@ -121,13 +121,15 @@ static void find_coordinator_log(const struct request *req, int8_t type, struct 
   int length = key.length < FIND_COORDINATOR_KEY_SHOWN ? key.length : FIND_COORDINATOR_KEY_SHOWN;
   length = length > 0 ? length : 0;
   if (type == FIND_COORDINATOR_GROUP) {
-    slog_warn("%s asked for the coordinator of group '%.*s': consumer groups are not served yet; it will wait for "
-              "ever: read by partition (assign)",
-              peer, length, key.data);
+    slog_warn(
+        "%s asked for the coordinator of group '%.*s': consumer groups are not served yet; it will wait for "
+        "ever: read by partition (assign)",
+        peer, length, key.data);
   } else {
-    slog_warn("%s asked for the coordinator of transactional id '%.*s': transactions are not served yet; it will wait "
-              "for ever",
-              peer, length, key.data);
+    slog_warn(
+        "%s asked for the coordinator of transactional id '%.*s': transactions are not served yet; it will wait "
+        "for ever",
+        peer, length, key.data);
   }
 }
 

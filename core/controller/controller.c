@@ -157,8 +157,8 @@ static void tell_stopped(struct controller *controller)
   }
 }
 
-/// Says why a topic is not created automatically, at most every 10 s: nobody reads the answer, and clients ask again and
-/// again.
+/// Says why a topic is not created automatically, at most every 10 s: nobody reads the answer, and clients ask again
+/// and again.
 static void log_auto_refusal(struct controller *controller, const struct controller_create *create)
 {
   int64_t now_ms = clock_mono_ms();

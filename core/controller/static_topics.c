@@ -48,8 +48,8 @@ static int check_factor(struct block_plan *work, int32_t factor)
     return 0;
   }
   if (brokers == 1) {
-    return refuse(work->block, arena_printf(work->arena, "this broker is alone: the replication factor is 1, not %d",
-                                            factor));
+    return refuse(work->block,
+                  arena_printf(work->arena, "this broker is alone: the replication factor is 1, not %d", factor));
   }
   return refuse(work->block, arena_printf(work->arena, "replication factor %d is more than the number of brokers, %d",
                                           factor, brokers));

@@ -39,8 +39,8 @@ struct static_topic_plan {
   int32_t set_configs;           ///< configs of a topic which is there that get another value
   const struct config_entry *configs; ///< with `set_configs`: all that is to be set on the topic, in the arena
   int32_t config_count;               ///< how many
-  const char *set_text;               ///< with `set_configs`: those with another value, as "name=value, ...", in the arena
-  const char *warnings[2];            ///< what the block asks for and does not get, in the arena; NULL: nothing
+  const char *set_text;    ///< with `set_configs`: those with another value, as "name=value, ...", in the arena
+  const char *warnings[2]; ///< what the block asks for and does not get, in the arena; NULL: nothing
 };
 
 /// Decides on a block.

@@ -111,6 +111,7 @@ struct pool *pool_new(int threads)
   struct pool *pool = mem_zalloc(sizeof *pool + (size_t)threads * sizeof pool->threads[0]);
   pthread_mutex_init(&pool->lock, NULL);
   pthread_cond_init(&pool->arrived, NULL);
+  pthread_mutex_lock(&pool->lock); // the first threads look at their number
   for (int i = 0; i < threads; i++) {
     char name[32];
     snprintf(name, sizeof name, "luka-pool-%d", i);
@@ -120,6 +121,7 @@ struct pool *pool_new(int threads)
       slog_warn("%s", error_last()->message);
     }
   }
+  pthread_mutex_unlock(&pool->lock);
   if (pool->thread_count == 0) {
     pool_delete(pool);
     return NULL;

@@ -87,6 +87,7 @@ static void output_advance(struct connection *conn, int64_t count)
   conn->active_ms = conn->worker->loop.now_ms;
   while (count > 0) {
     struct response *resp = conn->out_head;
+    CHECK(resp != NULL); // no more is sent than there is
     int64_t left = resp->parts[resp->part_at].length - resp->part_done;
     int64_t step = count < left ? count : left;
     response_advance(resp, step);

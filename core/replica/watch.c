@@ -20,6 +20,7 @@ static void watch_rearm_slot(struct partition_watch *slot)
   LIST_EACH(&slot->waiters, node)
   {
     const struct watch *watch = CONTAINER_OF(node, struct watch, link);
+    // The analyzer cannot follow the list. NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     if (watch->threshold < smallest) {
       smallest = watch->threshold;
     }

@@ -110,6 +110,20 @@ describe("A connection", function()
     assert.equal("", client:receive_end())
   end)
 
+  it("is closed by a Produce with acks=0 that fails, and no Produce behind it is appended", function()
+    local a, writer = topic(), broker:connect()
+    local frames = {}
+    for i, options in ipairs { { acks = 0, partition = 0 }, { acks = 0, partition = 7 }, { acks = -1, partition = 0 } } do
+      local body = requests.produce_body(PRODUCE, { { a, { { options.partition, batch() } } } }, options)
+      local frame = wire.request("Produce", PRODUCE, body, { correlation_id = i })
+      frames[i] = unit.bytes(("%08x"):format(#frame)) .. frame
+    end
+    writer:send(table.concat(frames))
+    assert.equal("", writer:receive_end())
+    assert.equal(1, requests.end_offset(client, a))
+    writer:close()
+  end)
+
   it("that does not read its answers holds up nobody else, and gets them when it does", function()
     local a = topic()
     local sent = batch { records = { records.noise(900000, 7) } }

@@ -178,7 +178,8 @@ function Settings:unknown_broker(key, name, origin, path)
   if schema.BROKER_OTHERS[key] then failure.raise(origin, path, "unknown key, use %s", schema.BROKER_OTHERS[key]) end
   local candidates = sorted_keys(schema.BROKER, snake_names(self.host.broker_types))
   local topic_key = self:nearer_topic_key(key, candidates)
-  local broker_name = topic_key and (schema.DEFAULTS[topic_key] or self.host.topic_broker_names[schema.dotted(topic_key)])
+  local broker_name = topic_key
+    and (schema.DEFAULTS[topic_key] or self.host.topic_broker_names[schema.dotted(topic_key)])
   if topic_key and origin.source ~= "--set" then
     failure.raise(origin, path, "unknown key, did you mean %s in defaults { ... } or in a topic?", topic_key)
   elseif broker_name then
@@ -340,7 +341,8 @@ function Settings:finish()
   -- As long as the metastore is a file of this broker, there is no other that could have a replica.
   local factor = merged["default.replication.factor"]
   if factor and tonumber(factor.value) > 1 then
-    failure.raise(factor.origin, factor.path, "got %s, but this broker is alone: the replication factor is 1", factor.value)
+    failure.raise(factor.origin, factor.path, "got %s, but this broker is alone: the replication factor is 1",
+      factor.value)
   end
   local result = { broker = {}, topics = {} }
   for key, setting in pairs(self.broker) do result.broker[key] = setting.value end
