@@ -128,7 +128,7 @@ static void expire(struct timer *timer)
   queue->is_armed = false;
   pthread_mutex_unlock(&queue->lock);
   if (is_wanted) {
-    pool_submit(queue->pool, &queue->job, remove_due, NULL, NULL);
+    pool_submit_long(queue->pool, &queue->job, remove_due, NULL, NULL);
   }
 }
 

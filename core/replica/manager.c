@@ -214,7 +214,7 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
   struct replica_change *change = replica_change_new(manager, replica_count(manager, topics, count), done, arg);
   replica_gather(change, topics, count, is_load);
   if (!is_load) {
-    pool_submit(manager->options.pool, &change->pool, replica_open_work, manager->options.control, replica_open_done);
+    pool_submit_long(manager->options.pool, &change->pool, replica_open_work, manager->options.control, replica_open_done);
     return;
   }
   int result = log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false);
@@ -261,7 +261,7 @@ static void replica_drop_next(struct replica_change *change)
 {
   if (--change->pending == 0) {
     const struct replica_manager_options *options = &change->manager->options;
-    pool_submit(options->pool, &change->pool, replica_drop_work, options->control, replica_drop_done);
+    pool_submit_long(options->pool, &change->pool, replica_drop_work, options->control, replica_drop_done);
   }
 }
 
