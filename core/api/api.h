@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The protocol's front desk: what handlers work with, and what network/ calls. core/broker makes one `struct api`, fills
-// it in and gives its callbacks to the server.
+// The protocol's front desk: what handlers work with, and what network/ calls. core/broker makes one `struct api`,
+// fills it in and gives its callbacks to the server.
 #pragma once
 
 #include <stdbool.h>
@@ -24,12 +24,12 @@ struct worker;
 
 /// Borrowed by all handlers; constant while the server runs.
 struct api {
-  int32_t broker_id;                   ///< this broker
-  const struct broker_config *config;  ///< resolved configuration
-  struct metadata_cache *metadata;     ///< the image of the cluster
-  struct controller *controller;       ///< topic changes go there
-  struct replica_manager *replicas;    ///< partitions with a replica here
-  struct pool *pool;                   ///< for what waits for disks
+  int32_t broker_id;                  ///< this broker
+  const struct broker_config *config; ///< resolved configuration
+  struct metadata_cache *metadata;    ///< the image of the cluster
+  struct controller *controller;      ///< topic changes go there
+  struct replica_manager *replicas;   ///< partitions with a replica here
+  struct pool *pool;                  ///< for what waits for disks
 };
 
 /// One worker's part; owned by its thread.
@@ -48,23 +48,24 @@ struct api_worker {
 
 /// One connection's part, owned by its worker.
 struct api_client {
-  struct list requests;    ///< unanswered ones, oldest first
-  int request_count;       ///< how many
-  int produce_count;       ///< how many of them are Produce
-  int hold_count;          ///< batches on their way round by the pool: a later Produce must not overtake them
+  struct list requests;          ///< unanswered ones, oldest first
+  int request_count;             ///< how many
+  int produce_count;             ///< how many of them are Produce
+  int hold_count;                ///< batches on their way round by the pool: a later Produce must not overtake them
   struct fetch_session *session; ///< the fetch session it used last, or NULL
-  char software[64];       ///< name and version that ApiVersions gave, for logs; empty: not told
+  char software[64];             ///< name and version that ApiVersions gave, for logs; empty: not told
 };
 
 typedef void (*api_handle_fn)(struct request *req);
 
 /// Who serves an api key, and which versions.
 struct api_handler {
-  int16_t key;            ///< api key
-  int16_t min_version;    ///< oldest version served
-  int16_t max_version;    ///< newest version served
-  int16_t advertised_min; ///< oldest version that ApiVersions names; below min_version only where clients need to see it
-  api_handle_fn handle;   ///< serves it; owns the request
+  int16_t key;         ///< api key
+  int16_t min_version; ///< oldest version served
+  int16_t max_version; ///< newest version served
+  /// Oldest version that ApiVersions names; below min_version only where clients need to see it
+  int16_t advertised_min;
+  api_handle_fn handle; ///< serves it; owns the request
 };
 
 /// All handlers, by rising key.

@@ -125,8 +125,7 @@ static void dispatch_close(void *arg, struct connection *conn)
   (void)arg;
   struct api_client *client = connection_user(conn);
   // What waits is answered by its `cancel`, and leaves the list; what other threads work on forgets the client.
-  LIST_EACH_SAFE(&client->requests, node)
-  {
+  LIST_EACH_SAFE(&client->requests, node) {
     struct request *req = CONTAINER_OF(node, struct request, link);
     list_remove(node);
     req->client = NULL;

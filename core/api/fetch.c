@@ -8,8 +8,8 @@
 //               `-- wait: a watch fires or time is up
 //
 // An evaluation looks at ready partitions only. In a session, one that has nothing new is moved to the idle list and
-// watched; the watch makes it ready again, in the middle of a wait or between two requests. Every evaluation starts from
-// nothing: what an earlier one found is given back before the fetch waits, so a waiting fetch holds no file.
+// watched; the watch makes it ready again, in the middle of a wait or between two requests. Every evaluation starts
+// from nothing: what an earlier one found is given back before the fetch waits, so a waiting fetch holds no file.
 //
 // Rules: the first partition with data gives at least one whole batch, whatever the limits (KIP-74); an error, or a
 // diverging epoch, ends the wait; a wait ends with what is there.
@@ -31,10 +31,10 @@
 #include "wire/fetch.h"
 
 enum {
-  FETCH_COLD_ROUNDS = 3,  // read-aheads before what is still cold is left to the next fetch
-  FETCH_LAST_ROUND = 6,   // read-aheads, where nothing else was found, before data is sent as it is
-  FETCH_COLD_MAX = 64,    // regions that one read-ahead brings
-  FETCH_SHARED_MAX = 16,  // partitions among which a wait for several bytes is shared out
+  FETCH_COLD_ROUNDS = 3, // read-aheads before what is still cold is left to the next fetch
+  FETCH_LAST_ROUND = 6,  // read-aheads, where nothing else was found, before data is sent as it is
+  FETCH_COLD_MAX = 64,   // regions that one read-ahead brings
+  FETCH_SHARED_MAX = 16, // partitions among which a wait for several bytes is shared out
 };
 
 enum fetch_result {
@@ -122,8 +122,7 @@ static enum fetch_result fetch_read(struct fetch *fetch, struct fetch_item *item
 /// Gives back what an evaluation found.
 static void fetch_release(struct fetch *fetch)
 {
-  LIST_EACH(&fetch->set->ready, node)
-  {
+  LIST_EACH(&fetch->set->ready, node) {
     fetch_item_release(CONTAINER_OF(node, struct fetch_item, link));
   }
 }
@@ -231,8 +230,7 @@ static void fetch_evaluate(struct fetch *fetch)
   fetch->counted_bytes = 0;
   fetch->has_error = false;
   int64_t left_bytes = fetch->max_bytes;
-  LIST_EACH(&fetch->set->ready, node)
-  {
+  LIST_EACH(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
     fetch_item_release(item);
     fetch_find(fetch, image, item);
@@ -256,8 +254,7 @@ static bool fetch_watch_all(struct fetch *fetch)
   int64_t missing = fetch->min_bytes - fetch->counted_bytes;
   int32_t count = fetch->set->count;
   int64_t share = count <= FETCH_SHARED_MAX ? (missing + count - 1) / count : 1;
-  LIST_EACH_SAFE(&fetch->set->ready, node)
-  {
+  LIST_EACH_SAFE(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
     if (!item->is_visited || item->part == NULL) {
       continue;
@@ -298,8 +295,7 @@ static void fetch_settle(struct fetch *fetch)
 {
   struct list with_data;
   list_create(&with_data);
-  LIST_EACH_SAFE(&fetch->set->ready, node)
-  {
+  LIST_EACH_SAFE(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
     if (item->is_visited && item->read.slice.length > 0) {
       fetch_move(item, &with_data);
@@ -351,7 +347,8 @@ static void fetch_run(struct fetch *fetch)
   fetch_evaluate(fetch);
   bool is_gone = fetch->req->client == NULL || worker->is_draining;
   bool is_enough = fetch->counted_bytes >= fetch->min_bytes || fetch->has_error || fetch->set->count == 0;
-  bool is_last = is_enough || fetch->is_ending || now_ms >= fetch->deadline_ms || fetch->cold_rounds >= FETCH_COLD_ROUNDS;
+  bool is_last =
+      is_enough || fetch->is_ending || now_ms >= fetch->deadline_ms || fetch->cold_rounds >= FETCH_COLD_ROUNDS;
   if (!is_gone && fetch_wants_load(fetch, is_last)) {
     fetch_load(fetch);
     return;

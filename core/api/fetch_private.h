@@ -40,13 +40,13 @@ struct fetch_item {
   int64_t sent_log_start;      ///< the same
 
   // Of the evaluation under way.
-  struct partition *part;      ///< referenced; NULL: not found
-  struct partition_read read;  ///< what was read
-  int64_t visible_bytes;       ///< the partition's counter before it was read
-  int16_t error;               ///< wire code
-  bool is_visited;             ///< `read` and `error` are of this evaluation
-  int32_t current_leader;      ///< with an error about leadership: who leads, -1 unknown
-  int32_t current_epoch;       ///< and its epoch
+  struct partition *part;     ///< referenced; NULL: not found
+  struct partition_read read; ///< what was read
+  int64_t visible_bytes;      ///< the partition's counter before it was read
+  int16_t error;              ///< wire code
+  bool is_visited;            ///< `read` and `error` are of this evaluation
+  int32_t current_leader;     ///< with an error about leadership: who leads, -1 unknown
+  int32_t current_epoch;      ///< and its epoch
 };
 
 /// Partitions by topic and number. Ready ones are looked at by the next fetch: they have data, an error, or changed.

@@ -109,16 +109,14 @@ struct wire_fetch_response *fetch_response_build(struct fetch *fetch)
   response->session_id = fetch->session != NULL ? fetch_session_id(fetch->session) : 0;
 
   int32_t room = 0;
-  LIST_EACH(&fetch->set->ready, node)
-  {
+  LIST_EACH(&fetch->set->ready, node) {
     room++;
   }
   response->responses = request_array(req, room, sizeof *response->responses);
   struct wire_fetch_response_partition_data *data = request_array(req, room, sizeof *data);
   struct wire_fetch_response_fetchable_topic_response *topic = NULL;
   const struct fetch_item *before = NULL;
-  LIST_EACH(&fetch->set->ready, node)
-  {
+  LIST_EACH(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
     bool is_told = item->is_visited || fetch->is_full;
     if (!is_told || !fetch_note_sent(fetch, item)) {

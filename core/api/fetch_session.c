@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fetch sessions (KIP-227), one cache per worker. A session remembers which partitions a client reads and where, so that
-// a request names only what changed, and the answer too. It belongs to the connection that made it and ends with it;
-// asked for on another worker it is not found, and the client starts a new one, as after any FETCH_SESSION_ID_NOT_FOUND.
+// Fetch sessions (KIP-227), one cache per worker. A session remembers which partitions a client reads and where, so
+// that a request names only what changed, and the answer too. It belongs to the connection that made it and ends with
+// it; asked for on another worker it is not found, and the client starts a new one, as after any
+// FETCH_SESSION_ID_NOT_FOUND.
 //
 //   epoch  0   full fetch, makes a session (closing the one named); without room for one, a fetch without a session
 //   epoch -1   full fetch, without a session (closing the one named)
@@ -25,23 +26,23 @@
 enum {
   FETCH_EPOCH_FINAL = -1,
   FETCH_EPOCH_INITIAL = 0,
-  FETCH_SESSION_VERSION = 7,    // first version with sessions
-  FETCH_TOPIC_ID_VERSION = 13,  // first version with topic ids instead of names
+  FETCH_SESSION_VERSION = 7,     // first version with sessions
+  FETCH_TOPIC_ID_VERSION = 13,   // first version with topic ids instead of names
   FETCH_EVICT_AFTER_MS = 120000, // a session used lately is not evicted for a new one
   FETCH_SLOTS_MIN = 8,
   FETCH_ITEMS_MAX = 200000, // partitions that the sessions of a worker remember in all
 };
 
 struct fetch_session {
-  struct list link;            ///< in the cache, least recently used first
-  struct api_client *client;   ///< connection that made it
-  struct fetch_set set;        ///< what the client reads
-  struct fetch *fetch;         ///< the request under way, or NULL
-  int64_t used_ms;             ///< monotonic time of the last request
-  int32_t id;                  ///< positive
-  int32_t next_epoch;          ///< what the next request must say
-  bool uses_topic_ids;         ///< topics are named by id
-  bool is_closed;              ///< deleted when its request is answered
+  struct list link;          ///< in the cache, least recently used first
+  struct api_client *client; ///< connection that made it
+  struct fetch_set set;      ///< what the client reads
+  struct fetch *fetch;       ///< the request under way, or NULL
+  int64_t used_ms;           ///< monotonic time of the last request
+  int32_t id;                ///< positive
+  int32_t next_epoch;        ///< what the next request must say
+  bool uses_topic_ids;       ///< topics are named by id
+  bool is_closed;            ///< deleted when its request is answered
 };
 
 struct fetch_sessions {
@@ -81,7 +82,8 @@ static struct fetch_item **fetch_set_slot(struct fetch_set *set, const struct wi
                                           const struct uuid *topic_id, int32_t index)
 {
   static const struct uuid no_id;
-  uint32_t hash = topic != NULL ? key_hash(*topic, &no_id, index) : key_hash((struct wire_string){NULL, -1}, topic_id, index);
+  uint32_t hash =
+      topic != NULL ? key_hash(*topic, &no_id, index) : key_hash((struct wire_string){NULL, -1}, topic_id, index);
   for (uint32_t at = hash & set->mask;; at = (at + 1) & set->mask) {
     struct fetch_item *item = set->slots[at];
     if (item == NULL || (item != &fetch_removed && fetch_item_is(item, topic, topic_id, index))) {
@@ -251,8 +253,7 @@ static void fetch_session_close(struct fetch_sessions *sessions, struct fetch_se
 
 void fetch_sessions_client_closed(struct fetch_sessions *sessions, struct api_client *client)
 {
-  LIST_EACH_SAFE(&sessions->list, node)
-  {
+  LIST_EACH_SAFE(&sessions->list, node) {
     struct fetch_session *session = CONTAINER_OF(node, struct fetch_session, link);
     if (session->client == client) {
       session->client = NULL;
@@ -276,8 +277,7 @@ static struct fetch_session *fetch_session_find(struct fetch_sessions *sessions,
   if (client != NULL && client->session != NULL && client->session->id == id && !client->session->is_closed) {
     return client->session;
   }
-  LIST_EACH(&sessions->list, node)
-  {
+  LIST_EACH(&sessions->list, node) {
     struct fetch_session *session = CONTAINER_OF(node, struct fetch_session, link);
     if (session->id == id && !session->is_closed) {
       return session;
@@ -363,7 +363,8 @@ static void fetch_session_begin_full(struct fetch *fetch, const struct wire_fetc
   fetch->is_full = true;
   fetch->set = &fetch->own;
   if (req->version >= FETCH_SESSION_VERSION) {
-    struct fetch_session *old = body->session_id != 0 ? fetch_session_find(sessions, req->client, body->session_id) : NULL;
+    struct fetch_session *old =
+        body->session_id != 0 ? fetch_session_find(sessions, req->client, body->session_id) : NULL;
     if (old != NULL) {
       fetch_session_close(sessions, old);
     }

@@ -20,8 +20,8 @@ void delete_topics_handle(struct request *req);    // delete_topics.c
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);
 
-/// A worker's fetch sessions and waiting fetches: made at its start, answered at a drain, freed at its end; sessions end
-/// with their connection.
+/// A worker's fetch sessions and waiting fetches: made at its start, answered at a drain, freed at its end; sessions
+/// end with their connection.
 void fetch_start(struct api_worker *worker);
 void fetch_client_closed(struct api_worker *worker, struct api_client *client);
 void fetch_drain(struct api_worker *worker);

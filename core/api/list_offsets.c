@@ -45,8 +45,8 @@ enum {
   LIST_OFFSETS_ISOLATION = 2,
   LIST_OFFSETS_EPOCHS = 4,
   LIST_OFFSETS_NOT_AVAILABLE = 5,
-  LIST_OFFSETS_CONSUMER = -1, // replica id
-  LIST_OFFSETS_TURN = 16,     // lookups that one turn on the pool does
+  LIST_OFFSETS_CONSUMER = -1,        // replica id
+  LIST_OFFSETS_TURN = 16,            // lookups that one turn on the pool does
   LIST_OFFSETS_BEGINS_MAX = 1000000, // segments that version 0 looks at for one request
 };
 

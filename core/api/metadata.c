@@ -13,10 +13,10 @@
 //   12       topics by id; null name and no id fails all of it: UNKNOWN_SERVER_ERROR
 //
 // A missing topic that was named is created when the request and auto.create.topics.enable allow it: the controller is
-// told, and the answer, UNKNOWN_TOPIC_OR_PARTITION, does not wait for it; the client asks again. The broker's own topics
-// are no exception, and get their own counts and configs; __cluster_metadata is no topic. Asking for all topics creates
-// none. A partition without a leader has leader -1, epoch -1 and LEADER_NOT_AVAILABLE, so that no client takes an old
-// epoch for news.
+// told, and the answer, UNKNOWN_TOPIC_OR_PARTITION, does not wait for it; the client asks again. The broker's own
+// topics are no exception, and get their own counts and configs; __cluster_metadata is no topic. Asking for all topics
+// creates none. A partition without a leader has leader -1, epoch -1 and LEADER_NOT_AVAILABLE, so that no client takes
+// an old epoch for news.
 #include <stdatomic.h>
 #include <string.h>
 

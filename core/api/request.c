@@ -20,7 +20,7 @@
 #include "wire/writer.h"
 
 enum {
-  REQUEST_FREE_MAX = 64,        // requests kept for reuse by a worker
+  REQUEST_FREE_MAX = 64, // requests kept for reuse by a worker
   REQUEST_LOG_INTERVAL_MS = 1000,
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A request between its frame and its answer. Dispatch makes it and decodes its body; a handler answers at once or
-// keeps it until what it waits for has happened, always on the worker of its connection. Memory of a request lies in its
-// arena and goes with it.
+// keeps it until what it waits for has happened, always on the worker of its connection. Memory of a request lies in
+// its arena and goes with it.
 //
 //   frame -> dispatch -> handler(req) ... request_respond(req, &response) -> connection
 //
-// A handler that lets a request wait sets `cancel`: when the connection closes, that is called, and must end the wait and
-// answer (the answer is dropped). Work under way on other threads is left to finish, and then answers as usual.
+// A handler that lets a request wait sets `cancel`: when the connection closes, that is called, and must end the wait
+// and answer (the answer is dropped). Work under way on other threads is left to finish, and then answers as usual.
 #pragma once
 
 #include <stdbool.h>

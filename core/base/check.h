@@ -4,11 +4,11 @@
 // Bytes from the network or from disk never reach a CHECK().
 #pragma once
 
-#define CHECK(condition)                              \
-  do {                                                \
-    if (__builtin_expect(!(condition), 0)) {          \
-      check_failed(#condition, __FILE__, __LINE__);   \
-    }                                                 \
+#define CHECK(condition)                            \
+  do {                                              \
+    if (__builtin_expect(!(condition), 0)) {        \
+      check_failed(#condition, __FILE__, __LINE__); \
+    }                                               \
   } while (0)
 
 /// Prints the failed condition and aborts.

@@ -17,7 +17,8 @@
 static _Atomic(uint64_t) epoch_global = 1;
 static _Atomic(uint32_t) epoch_waiting;
 
-static pthread_mutex_t epoch_lock = PTHREAD_MUTEX_INITIALIZER; // guards the two lists below; held for a scan, never over I/O
+/// Guards the two lists below; held for a scan, never over I/O.
+static pthread_mutex_t epoch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct epoch_thread *epoch_threads;
 static struct epoch_retired *epoch_list;
 

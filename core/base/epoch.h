@@ -16,14 +16,14 @@
 
 /// One per thread that reads; owned by that thread, linked into a global list while registered.
 struct epoch_thread {
-  _Atomic(uint64_t) entered;  ///< the global epoch at epoch_enter(); 0: outside
-  struct epoch_thread *next;  ///< guarded by the registry's lock
+  _Atomic(uint64_t) entered; ///< the global epoch at epoch_enter(); 0: outside
+  struct epoch_thread *next; ///< guarded by the registry's lock
 };
 
 /// Embedded in whatever is retired; not used before epoch_retire().
 struct epoch_retired {
-  struct epoch_retired *next;             ///< retired before this one
-  uint64_t epoch;                         ///< global epoch when retired
+  struct epoch_retired *next;              ///< retired before this one
+  uint64_t epoch;                          ///< global epoch when retired
   void (*free_fn)(struct epoch_retired *); ///< called once, on any registered thread
 };
 

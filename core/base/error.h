@@ -54,10 +54,10 @@ int error_record(int code, int os_errno, const char *file, int line, const char 
     __attribute__((format(printf, 5, 6)));
 
 /// Runs an expression that returns 0 or a negative ERR_*, and returns from the calling function if it failed.
-#define TRY(expr)                 \
-  do {                            \
-    int try_result = (expr);      \
-    if (try_result < 0) {         \
-      return try_result;          \
-    }                             \
+#define TRY(expr)            \
+  do {                       \
+    int try_result = (expr); \
+    if (try_result < 0) {    \
+      return try_result;     \
+    }                        \
   } while (0)

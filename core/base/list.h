@@ -11,13 +11,14 @@ struct list {
   struct list *next; ///< itself when alone
 };
 
-#define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+#define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 #define LIST_EACH(head, node) for (struct list *node = (head)->next; node != (head); node = node->next)
 
 /// The same, while `node` may be removed in the body.
-#define LIST_EACH_SAFE(head, node) \
-  for (struct list *node = (head)->next, *node##_next = node->next; node != (head); node = node##_next, node##_next = node->next)
+#define LIST_EACH_SAFE(head, node)                                                  \
+  for (struct list *node = (head)->next, *node##_next = node->next; node != (head); \
+       node = node##_next, node##_next = node->next)
 
 static inline void list_create(struct list *head)
 {

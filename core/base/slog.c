@@ -63,7 +63,8 @@ void slog_write(enum slog_level level, const char *format, ...)
   char line[SLOG_LINE_SIZE];
   char *end = line + sizeof line - 4;
   char *at = line;
-  at += snprintf(at, (size_t)(end - at), slog_json ? "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"text\":\"" : "%s.%03ldZ %-5s ", stamp,
+  at += snprintf(at, (size_t)(end - at),
+                 slog_json ? "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"text\":\"" : "%s.%03ldZ %-5s ", stamp,
                  now.tv_nsec / 1000000, names[level]);
   at = slog_escape(at, end, text);
   if (slog_json) {

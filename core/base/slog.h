@@ -19,9 +19,9 @@ void slog_write(enum slog_level level, const char *format, ...) __attribute__((f
 #define slog_error(...) slog_write(SLOG_ERROR, __VA_ARGS__)
 #define slog_warn(...) slog_write(SLOG_WARN, __VA_ARGS__)
 #define slog_info(...) slog_write(SLOG_INFO, __VA_ARGS__)
-#define slog_debug(...)            \
-  do {                             \
-    if (slog_is_on(SLOG_DEBUG)) {  \
+#define slog_debug(...)                    \
+  do {                                     \
+    if (slog_is_on(SLOG_DEBUG)) {          \
       slog_write(SLOG_DEBUG, __VA_ARGS__); \
-    }                              \
+    }                                      \
   } while (0)

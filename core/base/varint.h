@@ -14,8 +14,8 @@
 #include "base/error.h"
 
 enum {
-  VARINT_SIZE_MAX = 5,    ///< longest 32-bit varint, bytes
-  VARLONG_SIZE_MAX = 10,  ///< longest 64-bit varint, bytes
+  VARINT_SIZE_MAX = 5,   ///< longest 32-bit varint, bytes
+  VARLONG_SIZE_MAX = 10, ///< longest 64-bit varint, bytes
 };
 
 /// Reads an unsigned 32-bit varint at `at`.

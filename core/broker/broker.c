@@ -295,9 +295,37 @@ static int broker_check_identity(struct broker *broker)
   return 0;
 }
 
+/// Opens the metastore. The directories name it once it knows its cluster, so that one without a cluster is none that
+/// they belong to; taken for a new one, it would make strays of all partitions.
 static int broker_open_metastore(struct broker *broker)
 {
-  return metastore_local_open(broker->options->metadata, &broker->control, broker->pool, &broker->store, NULL);
+  const char *path = broker->options->metadata;
+  bool is_known = broker->identity.metadata != NULL;
+  int result = metastore_local_open(path, !is_known, &broker->control, broker->pool, &broker->store);
+  if (!is_known || (result < 0 && result != ERR_NOT_FOUND)) {
+    return result;
+  }
+  if (result == 0) {
+    struct metastore_op get = {.kind = METASTORE_GET, .path = "/cluster/id"};
+    struct metastore_request request = {.ops = &get, .op_count = 1};
+    result = metastore_call(broker->store, &request);
+    if (result < 0) {
+      error_set(result, "%s", request.message);
+    } else {
+      result = get.result;
+    }
+    metastore_request_clear(&request);
+  }
+  if (result == ERR_NOT_FOUND) {
+    const char *dir = NULL;
+    const char *partitions = broker_found(broker, &dir);
+    return error_set(ERR_CONFIG,
+                     "metadata %s is empty, but data directory %s belongs to it%s%s%s: restore it, or remove the "
+                     "directory to start empty%s",
+                     path, dir, partitions[0] != '\0' ? " and holds partitions (" : "", partitions,
+                     partitions[0] != '\0' ? ")" : "", partitions[0] != '\0' ? ": all records are lost" : "");
+  }
+  return result;
 }
 
 static int broker_open_server(struct broker *broker)

@@ -6,8 +6,6 @@
 //   control: submit -> queue -> batch ---pool job: run each---> control: settle watches, done; next batch
 #include "metadata/metastore_local.h"
 
-#include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -18,9 +16,7 @@
 #include "os/dir.h"
 #include "os/file.h"
 
-enum { FORMAT_TEXT_MAX = 64, STANDARD_MAX = 32, SESSION = 1 };
-
-static const char format_path[] = "/luka/format";
+enum { STANDARD_MAX = 32, SESSION = 1 };
 
 /// The store; owner: the control thread, but for `tree` and the requests of `batch` while the job runs.
 struct metastore_local {
@@ -122,45 +118,15 @@ static void store_close(struct metastore *base)
 
 // ---- opening ----
 
-/// Refuses a file of a newer format.
-static int check_format(struct metastore_local *store, bool *is_new)
+/// Makes what is missing of the standard nodes.
+static int create_standard(struct metastore_local *store)
 {
-  struct metastore_op get = {.kind = METASTORE_GET, .path = format_path};
-  struct metastore_request request = {.ops = &get, .op_count = 1};
-  int result = metastore_call(&store->base, &request);
-  if (result == 0 && get.result == ERR_NOT_FOUND) {
-    *is_new = true;
-    metastore_request_clear(&request);
-    return 0;
-  }
-  json_int_t version = 0;
-  if (result == 0) {
-    json_t *json = json_loadb(get.data ? get.data : "", get.size, 0, NULL);
-    version = json_integer_value(json_object_get(json, "version"));
-    json_decref(json);
-    *is_new = false;
-  }
-  metastore_request_clear(&request);
-  if (result == 0 && version < 1) {
-    return error_set(ERR_CORRUPT, "metastore %s: its format version cannot be read", store->path);
-  }
-  if (version > METASTORE_LOCAL_FORMAT) {
-    return error_set(ERR_UNSUPPORTED_VERSION, "metastore %s has format %lld, this program knows %d: use a newer one",
-                     store->path, (long long)version, METASTORE_LOCAL_FORMAT);
-  }
-  return result;
-}
-
-/// Makes what is missing of the standard nodes, and the format node of a new file.
-static int create_standard(struct metastore_local *store, bool is_new)
-{
-  char format[FORMAT_TEXT_MAX];
   const char *const *paths = metastore_standard_paths();
   struct metastore_op reads[STANDARD_MAX] = {{0}};
   struct metastore_op writes[STANDARD_MAX] = {{0}};
   struct metastore_request request = {.ops = reads};
   for (size_t i = 0; paths[i]; i++) {
-    CHECK(i + 1 < STANDARD_MAX);
+    CHECK(i < STANDARD_MAX);
     reads[request.op_count++] = (struct metastore_op){.kind = METASTORE_GET, .path = paths[i]};
   }
   int result = metastore_call(&store->base, &request);
@@ -171,15 +137,15 @@ static int create_standard(struct metastore_local *store, bool is_new)
     }
   }
   metastore_request_clear(&request);
-  if (is_new) {
-    int length = snprintf(format, sizeof format, "{\"version\":%d}", METASTORE_LOCAL_FORMAT);
-    writes[missing++] =
-        (struct metastore_op){.kind = METASTORE_CREATE, .path = format_path, .data = format, .size = (size_t)length};
-  }
   if (result == 0 && missing > 0) {
     request = (struct metastore_request){.ops = writes, .op_count = missing};
     result = metastore_call(&store->base, &request);
+    bool is_unexplained = result < 0 && request.message == NULL;
+    const char *path = writes[request.failed_op].path;
     metastore_request_clear(&request);
+    if (is_unexplained) {
+      return error_set(result, "metastore %s: cannot create node %s: %s", store->path, path, error_text(result));
+    }
   }
   return result;
 }
@@ -197,23 +163,51 @@ static int sync_folder(const char *path)
   return result;
 }
 
-static int open_file(struct metastore_local *store, bool *is_made)
+static int lock_file(const struct metastore_local *store, int fd)
 {
-  int64_t size = 0;
-  TRY(file_open(store->path, FILE_WRITE | FILE_CREATE, &store->lock_fd));
-  int result = file_lock(store->lock_fd);
-  if (result == ERR_BUSY) {
-    return error_set(ERR_BUSY, "metastore %s is in use by another process", store->path);
-  }
-  TRY(result);
-  TRY(file_size(store->lock_fd, &size));
-  TRY(local_tree_open(&store->tree, store->path));
-  *is_made = size == 0;
-  return size == 0 ? sync_folder(store->path) : 0;
+  int result = file_lock(fd);
+  return result == ERR_BUSY ? error_set(ERR_BUSY, "metastore %s is in use by another process", store->path) : result;
 }
 
-int metastore_local_open(const char *path, struct event_loop *loop, struct pool *pool, struct metastore **store,
-                         bool *created)
+/// Opens the file that is there, if there is more than its name.
+static int open_file(struct metastore_local *store, bool *is_empty)
+{
+  int result = file_open(store->path, FILE_WRITE, &store->lock_fd);
+  if (result == ERR_NOT_FOUND) {
+    *is_empty = true;
+    return 0;
+  }
+  TRY(result);
+  TRY(lock_file(store, store->lock_fd));
+  TRY(local_check_file(store->lock_fd, store->path, is_empty));
+  if (*is_empty) {
+    return 0;
+  }
+  TRY(local_tree_open(&store->tree, store->path, store->path));
+  TRY(local_tree_purge(&store->tree));
+  return create_standard(store);
+}
+
+/// Makes the file under another name, so that there is either none or a whole one. What a start that was cut short left
+/// under that name is made again.
+static int create_file(struct metastore_local *store)
+{
+  int fd = -1;
+  char *made = mem_printf("%s.new", store->path);
+  int result = file_open(made, FILE_WRITE | FILE_CREATE, &fd);
+  result = result < 0 ? result : lock_file(store, fd);
+  result = result < 0 ? result : file_truncate(fd, 0);
+  result = result < 0 ? result : local_tree_open(&store->tree, made, store->path);
+  result = result < 0 ? result : create_standard(store);
+  result = result < 0 ? result : dir_rename(made, store->path);
+  mem_free(made);
+  file_close(store->lock_fd);
+  store->lock_fd = fd;
+  return result;
+}
+
+int metastore_local_open(const char *path, bool may_create, struct event_loop *loop, struct pool *pool,
+                         struct metastore **store)
 {
   struct metastore_local *local = mem_zalloc(sizeof *local);
   local->base.vtable = &vtable;
@@ -226,18 +220,21 @@ int metastore_local_open(const char *path, struct event_loop *loop, struct pool 
   local->path = mem_strdup(path);
   local->lock_fd = -1;
 
-  bool is_made = false;
-  bool is_new = false;
-  int result = open_file(local, &is_made);
-  result = result < 0 ? result : check_format(local, &is_new);
-  result = result < 0 ? result : local_tree_purge(&local->tree);
-  result = result < 0 ? result : create_standard(local, is_new);
-  if (result < 0) {
-    store_close(&local->base);
-    return result;
+  bool is_empty = false;
+  int result = open_file(local, &is_empty);
+  if (result == 0 && is_empty) {
+    result = may_create
+                 ? create_file(local)
+                 : error_set(ERR_NOT_FOUND, "metastore %s is %s", path, local->lock_fd < 0 ? "missing" : "empty");
   }
-  if (created) {
-    *created = is_made;
+  // Also for a file that is there: the start that made it may have been cut short before.
+  if (result == 0 && may_create) {
+    result = sync_folder(path);
+  }
+  if (result < 0) {
+    struct error_detail error = *error_last();
+    store_close(&local->base);
+    return error_record(result, error.os_errno, error.file, error.line, "%s", error.message);
   }
   *store = &local->base;
   return 0;

@@ -2,40 +2,24 @@
 //
 // A tree of versioned nodes in LMDB. The key of a node is its parent's path, a NUL and its name, so that the children
 // of a node are neighbours, sorted by name; the value is a header and the data. A write is one transaction: all steps
-// or none. Runs on the pool, or at start-up; one caller at a time.
+// or none, and a new seal. Runs on the pool, or at start-up; one caller at a time.
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/slog.h"
 #include "metadata/metastore_local_private.h"
+#include "os/dir.h"
 #include "os/errinj.h"
 
 enum {
   MAP_SIZE_FIRST = 16 << 20,
-  KEY_MAX = 511, // LMDB's own limit
   SEQUENCE_DIGITS = 10,
-  // The header, big-endian: version, counter of sequential children, two change numbers, owner, whether there is data.
-  AT_VERSION = 0,
-  AT_COUNTER = 4,
-  AT_CREATE_ZXID = 8,
-  AT_CHANGE_ZXID = 16,
-  AT_OWNER = 24,
-  AT_HAS_DATA = 32,
-  HEADER_BYTES = 40,
-};
-
-#define MAP_SIZE_LAST ((size_t)1 << 36)
-
-/// A node as it is in the file; borrowed until the next write of the transaction.
-struct node {
-  struct metastore_stat stat; ///< versions and owner
-  uint32_t counter;           ///< next number of a sequential child
-  bool has_data;              ///< no data differs from empty data
-  const uint8_t *data;        ///< the data
-  size_t size;                ///< bytes of it
+  FREE_LEAST_BYTES = 4 << 20, // with less, a write that came out short is one that found the disk full
 };
 
 /// Turns an LMDB result into an error with a sentence.
@@ -44,9 +28,10 @@ static int tree_error(const struct local_tree *tree, int rc, const char *what)
   switch (rc) {
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
+    case MDB_CURSOR_FULL:
     case MDB_INVALID:
     case MDB_INCOMPATIBLE:
-      return error_set(ERR_CORRUPT, "metastore %s: %s: %s", tree->path, what, mdb_strerror(rc));
+      return local_damaged(tree->path, "damaged");
     case MDB_VERSION_MISMATCH:
       return error_set(ERR_UNSUPPORTED_VERSION, "metastore %s: %s: %s", tree->path, what, mdb_strerror(rc));
     case MDB_MAP_FULL:
@@ -62,21 +47,13 @@ static int tree_error(const struct local_tree *tree, int rc, const char *what)
 
 static MDB_val key_of(char *buffer, const char *path)
 {
-  const char *slash = strrchr(path, '/');
-  size_t parent = slash == path ? 1 : (size_t)(slash - path);
-  size_t name = strlen(slash + 1);
-  if (path[1] == '\0') {
-    parent = 0; // the root
-  }
-  memcpy(buffer, path, parent);
-  buffer[parent] = '\0';
-  memcpy(buffer + parent + 1, slash + 1, name);
-  return (MDB_val){parent + 1 + name, buffer};
+  return (MDB_val){local_key_of(buffer, path), buffer};
 }
 
-static int node_get(const struct local_tree *tree, MDB_txn *txn, const char *path, struct node *node)
+/// Reads a node; it is borrowed until the next write of the transaction.
+static int node_get(const struct local_tree *tree, MDB_txn *txn, const char *path, struct local_node *node)
 {
-  char buffer[KEY_MAX + 1];
+  char buffer[LOCAL_KEY_MAX + 1];
   MDB_val key = key_of(buffer, path);
   MDB_val value;
   int rc = mdb_get(txn, tree->nodes, &key, &value);
@@ -86,52 +63,63 @@ static int node_get(const struct local_tree *tree, MDB_txn *txn, const char *pat
   if (rc != 0) {
     return tree_error(tree, rc, "read");
   }
-  const uint8_t *at = value.mv_data;
-  if (value.mv_size < HEADER_BYTES) {
-    return error_set(ERR_CORRUPT, "metastore %s: node %s is cut short", tree->path, path);
+  if (!local_node_decode(key.mv_data, key.mv_size, value.mv_data, value.mv_size, node)) {
+    char what[160];
+    snprintf(what, sizeof what, "damaged (node %.100s)", path);
+    return local_damaged(tree->path, what);
   }
-  *node = (struct node){
-      .stat =
-          {
-              .version = (int32_t)bytes_get_u32(at + AT_VERSION),
-              .create_zxid = (int64_t)bytes_get_u64(at + AT_CREATE_ZXID),
-              .change_zxid = (int64_t)bytes_get_u64(at + AT_CHANGE_ZXID),
-              .owner = (int64_t)bytes_get_u64(at + AT_OWNER),
-          },
-      .counter = bytes_get_u32(at + AT_COUNTER),
-      .has_data = at[AT_HAS_DATA] != 0,
-      .data = at + HEADER_BYTES,
-      .size = value.mv_size - HEADER_BYTES,
-  };
   return 0;
 }
 
-static int node_put(const struct local_tree *tree, MDB_txn *txn, const char *path, const struct node *node)
+static int node_put(const struct local_tree *tree, MDB_txn *txn, const char *path, const struct local_node *node)
 {
-  char buffer[KEY_MAX + 1];
+  char buffer[LOCAL_KEY_MAX + 1];
   MDB_val key = key_of(buffer, path);
-  // Filled in apart: the data may lie in a page that the reservation moves.
-  uint8_t *bytes = mem_zalloc(HEADER_BYTES + node->size);
-  MDB_val value = {HEADER_BYTES + node->size, bytes};
-  bytes_put_u32(bytes + AT_VERSION, (uint32_t)node->stat.version);
-  bytes_put_u32(bytes + AT_COUNTER, node->counter);
-  bytes_put_u64(bytes + AT_CREATE_ZXID, (uint64_t)node->stat.create_zxid);
-  bytes_put_u64(bytes + AT_CHANGE_ZXID, (uint64_t)node->stat.change_zxid);
-  bytes_put_u64(bytes + AT_OWNER, (uint64_t)node->stat.owner);
-  bytes[AT_HAS_DATA] = node->has_data;
-  if (node->size > 0) {
-    memcpy(bytes + HEADER_BYTES, node->data, node->size);
-  }
+  MDB_val value;
+  // Made apart: the data may lie in a page that a reservation would move.
+  uint8_t *bytes = local_node_encode(key.mv_data, key.mv_size, node, &value.mv_size);
+  value.mv_data = bytes;
   int rc = mdb_put(txn, tree->nodes, &key, &value, 0);
   mem_free(bytes);
   return rc == 0 || rc == MDB_MAP_FULL ? rc : tree_error(tree, rc, "write");
+}
+
+static bool is_disk_full(const struct local_tree *tree)
+{
+  const char *made = NULL;
+  int64_t free_bytes = 0;
+  int64_t total_bytes = 0;
+  int result = dir_space(tree->path, &free_bytes, &total_bytes);
+  // A file that is being made has another name.
+  if (result < 0 && mdb_env_get_path(tree->env, &made) == 0) {
+    result = dir_space(made, &free_bytes, &total_bytes);
+  }
+  return result == 0 && free_bytes < FREE_LEAST_BYTES;
+}
+
+/// Commits a transaction that changed something. @return 0 or what LMDB says
+static int commit_change(const struct local_tree *tree, MDB_txn *txn)
+{
+  uint8_t bytes[LOCAL_SEAL_BYTES];
+  local_seal_encode(mdb_txn_id(txn), bytes);
+  MDB_val key = {strlen(LOCAL_SEAL), LOCAL_SEAL};
+  MDB_val value = {sizeof bytes, bytes};
+  int rc = mdb_put(txn, tree->main, &key, &value, 0);
+  int injected = rc == 0 ? errinj_check(ERRINJ_FILE_SYNC) : rc;
+  if (injected != 0) {
+    mdb_txn_abort(txn);
+    return injected;
+  }
+  rc = mdb_txn_commit(txn);
+  // LMDB says EIO for a write that came out short.
+  return rc == EIO && is_disk_full(tree) ? ENOSPC : rc;
 }
 
 /// Calls `each` for the names below a node until it returns non-zero.
 static int each_child(const struct local_tree *tree, MDB_txn *txn, const char *path,
                       int (*each)(void *arg, const char *name, size_t length), void *arg)
 {
-  char buffer[KEY_MAX + 1];
+  char buffer[LOCAL_KEY_MAX + 1];
   size_t prefix = strlen(path) + 1;
   memcpy(buffer, path, prefix);
   MDB_cursor *cursor = NULL;
@@ -184,7 +172,7 @@ static int add_name(void *arg, const char *name, size_t length)
 
 static int read_op(const struct local_tree *tree, MDB_txn *txn, struct metastore_op *op, struct arena *arena)
 {
-  struct node node;
+  struct local_node node = {0};
   if (!metastore_path_is_valid(op->path)) {
     return error_set(ERR_INVALID, "'%s' is not a metastore path", op->path);
   }
@@ -243,9 +231,9 @@ static void parent_of(char *parent, const char *path)
 static int create_op(struct local_tree *tree, MDB_txn *txn, struct metastore_op *op, struct arena *arena,
                      int64_t session)
 {
-  char parent_path[KEY_MAX + 1];
-  struct node parent;
-  struct node node;
+  char parent_path[LOCAL_KEY_MAX + 1];
+  struct local_node parent;
+  struct local_node node;
   const char *path = op->path;
   if (path[1] == '\0') {
     return ERR_EXISTS;
@@ -272,7 +260,7 @@ static int create_op(struct local_tree *tree, MDB_txn *txn, struct metastore_op 
   }
   bool is_ephemeral = op->flags & METASTORE_EPHEMERAL;
   int64_t zxid = (int64_t)mdb_txn_id(txn);
-  node = (struct node){
+  node = (struct local_node){
       .stat = {.create_zxid = zxid, .change_zxid = zxid, .owner = is_ephemeral ? session : 0},
       .has_data = op->data != NULL,
       .data = op->data,
@@ -280,8 +268,10 @@ static int create_op(struct local_tree *tree, MDB_txn *txn, struct metastore_op 
   };
   if (is_ephemeral) {
     MDB_val key = {strlen(path), (void *)path};
-    MDB_val nothing = {0, NULL};
-    int rc = mdb_put(txn, tree->ephemerals, &key, &nothing, 0);
+    uint8_t bytes[LOCAL_EPHEMERAL_BYTES];
+    local_ephemeral_encode(key.mv_data, key.mv_size, bytes);
+    MDB_val value = {sizeof bytes, bytes};
+    int rc = mdb_put(txn, tree->ephemerals, &key, &value, 0);
     if (rc != 0) {
       return rc == MDB_MAP_FULL ? rc : tree_error(tree, rc, "write");
     }
@@ -293,7 +283,7 @@ static int create_op(struct local_tree *tree, MDB_txn *txn, struct metastore_op 
 
 static int set_op(struct local_tree *tree, MDB_txn *txn, struct metastore_op *op)
 {
-  struct node node;
+  struct local_node node;
   TRY(node_get(tree, txn, op->path, &node));
   if (op->version != METASTORE_ANY_VERSION && op->version != node.stat.version) {
     return ERR_BAD_VERSION;
@@ -309,8 +299,8 @@ static int set_op(struct local_tree *tree, MDB_txn *txn, struct metastore_op *op
 
 static int delete_op(struct local_tree *tree, MDB_txn *txn, const struct metastore_op *op)
 {
-  char buffer[KEY_MAX + 1];
-  struct node node;
+  char buffer[LOCAL_KEY_MAX + 1];
+  struct local_node node;
   if (op->path[1] == '\0') {
     return error_set(ERR_INVALID, "the metastore's root cannot be deleted");
   }
@@ -330,7 +320,7 @@ static int delete_op(struct local_tree *tree, MDB_txn *txn, const struct metasto
 
 static int check_op(struct local_tree *tree, MDB_txn *txn, const struct metastore_op *op)
 {
-  struct node node;
+  struct local_node node;
   TRY(node_get(tree, txn, op->path, &node));
   return op->version == METASTORE_ANY_VERSION || op->version == node.stat.version ? 0 : ERR_BAD_VERSION;
 }
@@ -362,7 +352,7 @@ static int write_op(struct local_tree *tree, MDB_txn *txn, struct metastore_op *
 
 static int tree_grow(struct local_tree *tree)
 {
-  if (tree->map_size >= MAP_SIZE_LAST) {
+  if (tree->map_size >= LOCAL_MAP_SIZE_LAST) {
     return tree_error(tree, MDB_MAP_FULL, "write");
   }
   int rc = mdb_env_set_mapsize(tree->env, tree->map_size * 2);
@@ -381,8 +371,10 @@ static int try_writes(struct local_tree *tree, struct metastore_request *request
   if (rc != 0) {
     return rc == MDB_MAP_FULL ? rc : tree_error(tree, rc, "write");
   }
+  bool is_change = false;
   for (size_t i = 0; i < request->op_count; i++) {
     struct metastore_op *op = &request->ops[i];
+    is_change = is_change || op->kind != METASTORE_CHECK;
     op->result = write_op(tree, txn, op, &request->arena, session);
     if (op->result != 0) {
       mdb_txn_abort(txn);
@@ -390,12 +382,11 @@ static int try_writes(struct local_tree *tree, struct metastore_request *request
       return op->result;
     }
   }
-  int injected = errinj_check(ERRINJ_FILE_SYNC);
-  if (injected != 0) {
+  if (!is_change) {
     mdb_txn_abort(txn);
-    return tree_error(tree, injected, "commit");
+    return 0;
   }
-  rc = mdb_txn_commit(txn);
+  rc = commit_change(tree, txn);
   return rc == 0 || rc == MDB_MAP_FULL ? rc : tree_error(tree, rc, "commit");
 }
 
@@ -443,6 +434,24 @@ int local_tree_run(struct local_tree *tree, struct metastore_request *request, i
 
 // ---- opening ----
 
+/// Removes the node of an ephemeral's record. @return 0 or what LMDB says
+static int purge_one(struct local_tree *tree, MDB_txn *txn, const MDB_val *path)
+{
+  char text[LOCAL_KEY_MAX + 1];
+  char buffer[LOCAL_KEY_MAX + 1];
+  if (path->mv_size > LOCAL_KEY_MAX) {
+    return MDB_CORRUPTED;
+  }
+  memcpy(text, path->mv_data, path->mv_size);
+  text[path->mv_size] = '\0';
+  if (!metastore_path_is_valid(text)) {
+    return MDB_CORRUPTED;
+  }
+  MDB_val key = key_of(buffer, text);
+  int rc = mdb_del(txn, tree->nodes, &key, NULL);
+  return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+}
+
 int local_tree_purge(struct local_tree *tree)
 {
   MDB_txn *txn = NULL;
@@ -454,17 +463,9 @@ int local_tree_purge(struct local_tree *tree)
   rc = mdb_cursor_open(txn, tree->ephemerals, &cursor);
   int count = 0;
   MDB_val path;
-  MDB_val nothing;
-  while (rc == 0 && (rc = mdb_cursor_get(cursor, &path, &nothing, MDB_NEXT)) == 0) {
-    char text[KEY_MAX + 1];
-    char buffer[KEY_MAX + 1];
-    memcpy(text, path.mv_data, path.mv_size < KEY_MAX ? path.mv_size : KEY_MAX);
-    text[path.mv_size < KEY_MAX ? path.mv_size : KEY_MAX] = '\0';
-    if (metastore_path_is_valid(text)) {
-      MDB_val key = key_of(buffer, text);
-      rc = mdb_del(txn, tree->nodes, &key, NULL);
-      rc = rc == MDB_NOTFOUND ? 0 : rc;
-    }
+  MDB_val value;
+  while (rc == 0 && (rc = mdb_cursor_get(cursor, &path, &value, MDB_NEXT)) == 0) {
+    rc = purge_one(tree, txn, &path);
     count++;
   }
   if (cursor) {
@@ -477,12 +478,12 @@ int local_tree_purge(struct local_tree *tree)
   if (rc != 0 || count == 0) {
     mdb_txn_abort(txn);
   } else {
-    rc = mdb_txn_commit(txn);
+    rc = commit_change(tree, txn);
   }
   return rc == 0 ? 0 : tree_error(tree, rc, "remove ephemeral nodes");
 }
 
-/// Opens the two tables, and makes the root when the file is new.
+/// Opens the two tables, and makes them and the root when the file is new.
 static int open_tables(struct local_tree *tree)
 {
   MDB_txn *txn = NULL;
@@ -490,21 +491,36 @@ static int open_tables(struct local_tree *tree)
   if (rc != 0) {
     return tree_error(tree, rc, "open");
   }
-  rc = mdb_dbi_open(txn, "nodes", MDB_CREATE, &tree->nodes);
-  rc = rc != 0 ? rc : mdb_dbi_open(txn, "ephemerals", MDB_CREATE, &tree->ephemerals);
+  rc = mdb_dbi_open(txn, NULL, 0, &tree->main);
+  rc = rc != 0 ? rc : mdb_dbi_open(txn, LOCAL_NODES, MDB_CREATE, &tree->nodes);
+  rc = rc != 0 ? rc : mdb_dbi_open(txn, LOCAL_EPHEMERALS, MDB_CREATE, &tree->ephemerals);
   if (rc != 0) {
     mdb_txn_abort(txn);
     return tree_error(tree, rc, "open");
   }
-  struct node root = {.has_data = true};
-  int found = node_get(tree, txn, "/", &root);
-  int result = found == ERR_NOT_FOUND ? node_put(tree, txn, "/", &root) : found;
+  struct local_node root = {.has_data = true};
+  int result = node_get(tree, txn, "/", &root);
+  if (result == 0) {
+    // Committed without a change, so that the tables stay open.
+    rc = mdb_txn_commit(txn);
+    return rc == 0 ? 0 : tree_error(tree, rc, "open");
+  }
+  result = result == ERR_NOT_FOUND ? node_put(tree, txn, "/", &root) : result;
   if (result != 0) {
     mdb_txn_abort(txn);
     return result < 0 ? result : tree_error(tree, result, "open");
   }
-  rc = mdb_txn_commit(txn);
+  rc = commit_change(tree, txn);
   return rc == 0 ? 0 : tree_error(tree, rc, "open");
+}
+
+/// LMDB found its own pages broken, and would abort. What is committed is on disk, and checked at the next start.
+static void tree_assert(MDB_env *env, const char *text)
+{
+  const struct local_tree *tree = mdb_env_get_userctx(env);
+  local_damaged(tree->path, "damaged");
+  slog_error("%s (%s)", error_last()->message, text);
+  _exit(EXIT_FAILURE);
 }
 
 /// Sees to it that half of the address space is free, so that what opening writes finds room.
@@ -521,7 +537,7 @@ static int make_room(struct local_tree *tree)
   return 0;
 }
 
-int local_tree_open(struct local_tree *tree, const char *path)
+int local_tree_open(struct local_tree *tree, const char *file, const char *path)
 {
   tree->path = path;
   tree->map_size = MAP_SIZE_FIRST;
@@ -529,15 +545,12 @@ int local_tree_open(struct local_tree *tree, const char *path)
   if (rc != 0) {
     return tree_error(tree, rc, "open");
   }
-  rc = mdb_env_set_maxdbs(tree->env, 2);
+  rc = mdb_env_set_userctx(tree->env, tree);
+  rc = rc != 0 ? rc : mdb_env_set_assert(tree->env, tree_assert);
+  rc = rc != 0 ? rc : mdb_env_set_maxdbs(tree->env, 2);
   rc = rc != 0 ? rc : mdb_env_set_mapsize(tree->env, tree->map_size);
-  rc = rc != 0 ? rc : mdb_env_open(tree->env, path, MDB_NOSUBDIR | MDB_NOLOCK, 0644);
-  if (rc != 0) {
-    int result = tree_error(tree, rc, "open");
-    local_tree_close(tree);
-    return result;
-  }
-  int result = make_room(tree);
+  rc = rc != 0 ? rc : mdb_env_open(tree->env, file, MDB_NOSUBDIR | MDB_NOLOCK, 0644);
+  int result = rc != 0 ? tree_error(tree, rc, "open") : make_room(tree);
   result = result < 0 ? result : open_tables(tree);
   if (result < 0) {
     local_tree_close(tree);

@@ -198,7 +198,8 @@ int file_lock(int fd)
   // Of the kind that Java's FileChannel.lock() meets, so that Kafka and Luka keep each other out of a directory.
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
-    return error_set(errno == EAGAIN || errno == EACCES ? ERR_BUSY : error_from_errno(errno), "locked by another process");
+    return error_set(errno == EAGAIN || errno == EACCES ? ERR_BUSY : error_from_errno(errno),
+                     "locked by another process");
   }
   return 0;
 }

@@ -46,8 +46,8 @@ bool file_is_cached(int fd, int64_t pos, size_t size);
 /// Brings a region into the page cache; waits for the disk, so only on the pool.
 int file_load(int fd, int64_t pos, size_t size);
 
-/// fsync. What it was to bring to disk may be lost once it has failed, and trying again does not tell: so any failure is
-/// ERR_IO, a failure of the disk, also one that says that the disk is full.
+/// fsync. What it was to bring to disk may be lost once it has failed, and trying again does not tell: so any failure
+/// is ERR_IO, a failure of the disk, also one that says that the disk is full.
 int file_sync(int fd);
 
 /// fdatasync; fails as file_sync() does.
@@ -59,11 +59,13 @@ int file_size(int fd, int64_t *size);
 /// Reserves blocks without changing the visible size; ERR_NO_SPACE; unsupported file systems are no error.
 int file_reserve(int fd, int64_t pos, int64_t size);
 
-/// Takes an exclusive lock of the open file (fcntl F_OFD_SETLK) without waiting; ERR_BUSY when another process has it. Released by file_close().
+/// Takes an exclusive lock of the open file (fcntl F_OFD_SETLK) without waiting; ERR_BUSY when another process has it.
+/// Released by file_close().
 int file_lock(int fd);
 
 /// Reads a whole small file (NUL-terminated, owned: mem_free); ERR_LIMIT when larger than `limit` bytes.
 int file_read_all(const char *path, size_t limit, char **text, size_t *size);
 
-/// Replaces a file as a whole: writes `<path>.tmp`, fsync, rename, fsync of the folder. Waits for the disk: pool or start-up.
+/// Replaces a file as a whole: writes `<path>.tmp`, fsync, rename, fsync of the folder. Waits for the disk: pool or
+/// start-up.
 int file_replace(const char *path, const void *bytes, size_t size);

@@ -30,23 +30,23 @@ enum batch_layout {
   BATCH_PRODUCER_EPOCH_POS = 51,
   BATCH_BASE_SEQUENCE_POS = 53,
   BATCH_COUNT_POS = 57,
-  BATCH_HEADER_SIZE = 61,    ///< bytes before the first record
-  BATCH_OVERHEAD_SIZE = 12,  ///< bytes that the length field does not count
-  BATCH_PREFIX_SIZE = 17,    ///< bytes needed to know length and format
-  BATCH_LENGTH_MIN = 14,     ///< smallest length field of any format (an empty message of format 0)
+  BATCH_HEADER_SIZE = 61,   ///< bytes before the first record
+  BATCH_OVERHEAD_SIZE = 12, ///< bytes that the length field does not count
+  BATCH_PREFIX_SIZE = 17,   ///< bytes needed to know length and format
+  BATCH_LENGTH_MIN = 14,    ///< smallest length field of any format (an empty message of format 0)
 };
 
 /// Bits of the attributes field.
 enum batch_attribute {
-  BATCH_CODEC_MASK = 0x07,      ///< enum codec
-  BATCH_APPEND_TIME = 0x08,     ///< all records have the max timestamp, given by the broker
-  BATCH_TRANSACTIONAL = 0x10,   ///< part of a transaction
-  BATCH_CONTROL = 0x20,         ///< holds a transaction marker or the like, not shown to consumers
-  BATCH_DELETE_HORIZON = 0x40,  ///< base timestamp is the time after which compaction drops tombstones (KIP-534)
+  BATCH_CODEC_MASK = 0x07,     ///< enum codec
+  BATCH_APPEND_TIME = 0x08,    ///< all records have the max timestamp, given by the broker
+  BATCH_TRANSACTIONAL = 0x10,  ///< part of a transaction
+  BATCH_CONTROL = 0x20,        ///< holds a transaction marker or the like, not shown to consumers
+  BATCH_DELETE_HORIZON = 0x40, ///< base timestamp is the time after which compaction drops tombstones (KIP-534)
 };
 
 enum batch_constant {
-  BATCH_FORMAT_MAX = 2,  ///< newest record format ("magic")
+  BATCH_FORMAT_MAX = 2, ///< newest record format ("magic")
   BATCH_NO_TIMESTAMP = -1,
   BATCH_NO_PRODUCER_ID = -1,
   BATCH_NO_PRODUCER_EPOCH = -1,
@@ -56,19 +56,19 @@ enum batch_constant {
 
 /// A decoded header. Plain values, no pointers into the batch.
 struct batch_header {
-  int64_t base_offset;        ///< offset of the first record (also if compaction removed it)
-  int64_t base_timestamp;     ///< ms; what the records' timestamp deltas are relative to
-  int64_t max_timestamp;      ///< ms, -1: none
-  int64_t producer_id;        ///< -1: not idempotent
-  size_t size;                ///< bytes of the whole batch, header included
-  uint32_t crc;               ///< CRC-32C as stored
-  int32_t leader_epoch;       ///< -1: not set
-  int32_t last_offset_delta;  ///< last offset minus base offset
-  int32_t base_sequence;      ///< -1: none
-  int32_t record_count;       ///< records that the batch says it holds
-  int16_t producer_epoch;     ///< -1: none
-  uint16_t attributes;        ///< enum batch_attribute
-  int8_t magic;               ///< format; 2 here
+  int64_t base_offset;       ///< offset of the first record (also if compaction removed it)
+  int64_t base_timestamp;    ///< ms; what the records' timestamp deltas are relative to
+  int64_t max_timestamp;     ///< ms, -1: none
+  int64_t producer_id;       ///< -1: not idempotent
+  size_t size;               ///< bytes of the whole batch, header included
+  uint32_t crc;              ///< CRC-32C as stored
+  int32_t leader_epoch;      ///< -1: not set
+  int32_t last_offset_delta; ///< last offset minus base offset
+  int32_t base_sequence;     ///< -1: none
+  int32_t record_count;      ///< records that the batch says it holds
+  int16_t producer_epoch;    ///< -1: none
+  uint16_t attributes;       ///< enum batch_attribute
+  int8_t magic;              ///< format; 2 here
 };
 
 /// Decodes and sanity-checks the header at `bytes`; of the records nothing needs to be there.

@@ -9,10 +9,10 @@
 
 /// Embed it; record_buffer_init() or all zero (a buffer that may hold nothing). Owned: record_buffer_destroy().
 struct record_buffer {
-  uint8_t *bytes;   ///< borrowed until the buffer grows
-  size_t size;      ///< bytes in use
-  size_t capacity;  ///< bytes allocated, at most `limit`
-  size_t limit;     ///< largest size allowed
+  uint8_t *bytes;  ///< borrowed until the buffer grows
+  size_t size;     ///< bytes in use
+  size_t capacity; ///< bytes allocated, at most `limit`
+  size_t limit;    ///< largest size allowed
 };
 
 /// Makes an empty buffer that grows up to `limit` bytes.

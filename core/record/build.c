@@ -9,7 +9,7 @@
 #include "record/codec.h"
 
 enum {
-  BATCH_SIZE_MAX = 0x7fffffff,  // sizes on the wire and in the log are signed 32 bits
+  BATCH_SIZE_MAX = 0x7fffffff, // sizes on the wire and in the log are signed 32 bits
 };
 
 static int64_t measure_blob(int32_t size);
@@ -58,7 +58,7 @@ int batch_builder_add(struct batch_builder *builder, const struct record_input *
   TRY(record_buffer_reserve(&builder->plain, (size_t)varint_size_i32((int32_t)body) + (size_t)body));
   uint8_t *at = builder->plain.bytes + builder->plain.size;
   at += varint_put_i32(at, (int32_t)body);
-  *at++ = 0;  // attributes
+  *at++ = 0; // attributes
   at += varint_put_i64(at, timestamp_delta);
   at += varint_put_i32(at, builder->next_delta);
   at = put_blob(at, record->key, record->key_size);
@@ -105,7 +105,7 @@ int batch_builder_finish(struct batch_builder *builder, uint8_t **bytes, size_t 
   }
   if (options->codec != CODEC_NONE && builder->record_count > 0) {
     batch = &builder->packed;
-    record_buffer_reset(batch, (size_t)BATCH_SIZE_MAX * 2);  // room for the codec's worst case
+    record_buffer_reset(batch, (size_t)BATCH_SIZE_MAX * 2); // room for the codec's worst case
     TRY(record_buffer_reserve(batch, BATCH_HEADER_SIZE));
     batch->size = BATCH_HEADER_SIZE;
     TRY(codec_compress(options->codec, options->level, builder->plain.bytes + BATCH_HEADER_SIZE,

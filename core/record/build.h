@@ -18,47 +18,47 @@
 
 /// What a batch says about itself, apart from its records.
 struct batch_options {
-  int64_t base_offset;     ///< offset of the first record
-  int64_t append_time_ms;  ///< timestamp of all records, with the LogAppendTime bit; -1: the records' own
-  int64_t producer_id;     ///< -1: not idempotent
-  int32_t leader_epoch;    ///< -1: not set
-  int32_t base_sequence;   ///< -1: none
-  int16_t producer_epoch;  ///< -1: none
-  bool is_transactional;   ///< part of a transaction
-  bool is_control;         ///< control records
-  int codec;               ///< enum codec
-  int level;               ///< CODEC_LEVEL_DEFAULT or a level of the codec
-  size_t limit_bytes;      ///< largest size of the batch, before compression
+  int64_t base_offset;    ///< offset of the first record
+  int64_t append_time_ms; ///< timestamp of all records, with the LogAppendTime bit; -1: the records' own
+  int64_t producer_id;    ///< -1: not idempotent
+  int32_t leader_epoch;   ///< -1: not set
+  int32_t base_sequence;  ///< -1: none
+  int16_t producer_epoch; ///< -1: none
+  bool is_transactional;  ///< part of a transaction
+  bool is_control;        ///< control records
+  int codec;              ///< enum codec
+  int level;              ///< CODEC_LEVEL_DEFAULT or a level of the codec
+  size_t limit_bytes;     ///< largest size of the batch, before compression
 };
 
 /// A header of a record to add.
 struct record_header_input {
-  const uint8_t *key;    ///< name; need not be terminated
-  const uint8_t *value;  ///< used if `value_size` >= 0
-  int32_t key_size;      ///< bytes, 0 or more
-  int32_t value_size;    ///< bytes, -1: null
+  const uint8_t *key;   ///< name; need not be terminated
+  const uint8_t *value; ///< used if `value_size` >= 0
+  int32_t key_size;     ///< bytes, 0 or more
+  int32_t value_size;   ///< bytes, -1: null
 };
 
 /// A record to add; everything is borrowed for the call.
 struct record_input {
-  int64_t timestamp;                          ///< ms, -1: none
-  const uint8_t *key;                         ///< used if `key_size` >= 0
-  const uint8_t *value;                       ///< used if `value_size` >= 0
-  const struct record_header_input *headers;  ///< `header_count` headers
-  int32_t key_size;                           ///< bytes, -1: null
-  int32_t value_size;                         ///< bytes, -1: null
-  int32_t header_count;                       ///< headers
+  int64_t timestamp;                         ///< ms, -1: none
+  const uint8_t *key;                        ///< used if `key_size` >= 0
+  const uint8_t *value;                      ///< used if `value_size` >= 0
+  const struct record_header_input *headers; ///< `header_count` headers
+  int32_t key_size;                          ///< bytes, -1: null
+  int32_t value_size;                        ///< bytes, -1: null
+  int32_t header_count;                      ///< headers
 };
 
 /// Embed it.
 struct batch_builder {
-  struct batch_options options;  ///< as given
-  int64_t base_timestamp;        ///< timestamp of the first record; -1 before it
-  int64_t max_timestamp;         ///< largest so far; -1: none
-  int32_t record_count;          ///< records so far
-  int32_t next_delta;            ///< offset delta of the next record
-  struct record_buffer plain;    ///< room for the header, then the records
-  struct record_buffer packed;   ///< the same with compressed records
+  struct batch_options options; ///< as given
+  int64_t base_timestamp;       ///< timestamp of the first record; -1 before it
+  int64_t max_timestamp;        ///< largest so far; -1: none
+  int32_t record_count;         ///< records so far
+  int32_t next_delta;           ///< offset delta of the next record
+  struct record_buffer plain;   ///< room for the header, then the records
+  struct record_buffer packed;  ///< the same with compressed records
 };
 
 /// Sets the options to those of a plain batch: offset 0, no producer, no codec, as large as a batch may be.

@@ -8,7 +8,7 @@
 #include "record/codec_private.h"
 
 enum {
-  GZIP_LEVEL_MIN = -1,  // zlib's own default
+  GZIP_LEVEL_MIN = -1, // zlib's own default
   GZIP_LEVEL_MAX = 9,
   LZ4_LEVEL_MIN = 1,
   LZ4_LEVEL_MAX = 17,

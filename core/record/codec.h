@@ -21,7 +21,7 @@ enum codec {
 };
 
 enum {
-  CODEC_LEVEL_DEFAULT = -0x7fffffff - 1,  ///< the level that Kafka takes when none is configured
+  CODEC_LEVEL_DEFAULT = -0x7fffffff - 1, ///< the level that Kafka takes when none is configured
 };
 
 /// The name in configurations ("none", "gzip", "snappy", "lz4", "zstd"); NULL if `codec` is none of enum codec.

@@ -11,9 +11,9 @@
 #include "record/codec_private.h"
 
 enum {
-  GZIP_WINDOW_BITS = 15 + 16,  // the largest window; +16: gzip header and trailer
-  GZIP_MEMORY_LEVEL = 8,       // zlib's default
-  GZIP_USUAL_RATIO = 4,        // first guess at how much comes out
+  GZIP_WINDOW_BITS = 15 + 16, // the largest window; +16: gzip header and trailer
+  GZIP_MEMORY_LEVEL = 8,      // zlib's default
+  GZIP_USUAL_RATIO = 4,       // first guess at how much comes out
 };
 
 static int inflate_members(z_stream *stream, struct record_buffer *out);
@@ -78,7 +78,7 @@ static int inflate_members(z_stream *stream, struct record_buffer *out)
 /// @return Z_OK, Z_STREAM_END or a negative ERR_*
 static int inflate_some(z_stream *stream, struct record_buffer *out)
 {
-  uint8_t spill;  // shows whether more would come than fits
+  uint8_t spill; // shows whether more would come than fits
   bool is_full = out->size == out->capacity && record_buffer_grow(out) != 0;
   stream->next_out = is_full ? &spill : out->bytes + out->size;
   stream->avail_out = is_full ? 1 : clamp_room(out->capacity - out->size);

@@ -11,11 +11,11 @@
 #include "record/codec_private.h"
 
 enum {
-  LZ4_LEVEL_KAFKA = 9,   // Kafka's default, which stands for the fast mode
-  LZ4_LEVEL_FAST = 0,    // the same in the library's numbers
-  LZ4_LEVEL_HC_MIN = 3,  // the library's levels of its slow mode: 3 to 12
+  LZ4_LEVEL_KAFKA = 9,  // Kafka's default, which stands for the fast mode
+  LZ4_LEVEL_FAST = 0,   // the same in the library's numbers
+  LZ4_LEVEL_HC_MIN = 3, // the library's levels of its slow mode: 3 to 12
   LZ4_LEVEL_HC_MAX = 12,
-  LZ4_USUAL_RATIO = 4,  // first guess at how much comes out
+  LZ4_USUAL_RATIO = 4, // first guess at how much comes out
 };
 
 static int decode_frames(LZ4F_dctx *context, const uint8_t *bytes, size_t size, struct record_buffer *out);
@@ -51,9 +51,9 @@ int codec_lz4_compress(int level, const uint8_t *bytes, size_t size, struct reco
 /// Unpacks frame after frame into `out`; at its limit only the end may come.
 static int decode_frames(LZ4F_dctx *context, const uint8_t *bytes, size_t size, struct record_buffer *out)
 {
-  size_t wanted = 1;  // 0: at the end of a frame
+  size_t wanted = 1; // 0: at the end of a frame
   while (size > 0 || wanted > 0) {
-    uint8_t spill;  // shows whether more would come than fits
+    uint8_t spill; // shows whether more would come than fits
     bool is_full = out->size == out->capacity && record_buffer_grow(out) != 0;
     size_t taken = size;
     size_t given = is_full ? sizeof spill : out->capacity - out->size;

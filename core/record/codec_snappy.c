@@ -21,8 +21,8 @@ enum {
   FRAME_HEADER_BYTES = 16,
   FRAME_MAGIC_BYTES = 8,
   BLOCK_LENGTH_BYTES = 4,
-  BLOCK_BYTES = 32 * 1024,  // what a block holds unpacked, as the Java library writes it
-  RATIO_MAX = 22,           // no element of a block says more than 64 bytes in 3
+  BLOCK_BYTES = 32 * 1024, // what a block holds unpacked, as the Java library writes it
+  RATIO_MAX = 22,          // no element of a block says more than 64 bytes in 3
 };
 
 static const uint8_t frame_header[FRAME_HEADER_BYTES] = {0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1};

@@ -12,8 +12,8 @@
 #include "record/codec_private.h"
 
 enum {
-  ZSTD_USUAL_RATIO = 8,  // first guess at how much comes out of a frame without its size
-  ZSTD_GROWTH = 4,       // and how much larger each next guess is
+  ZSTD_USUAL_RATIO = 8, // first guess at how much comes out of a frame without its size
+  ZSTD_GROWTH = 4,      // and how much larger each next guess is
   ZSTD_LEVEL_KAFKA = 3,
 };
 

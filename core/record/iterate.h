@@ -18,46 +18,46 @@
 #include "record/buffer.h"
 
 enum {
-  BATCH_UNPACK_RATIO = 100,  ///< a batch is never unpacked beyond this many times max.message.bytes
+  BATCH_UNPACK_RATIO = 100, ///< a batch is never unpacked beyond this many times max.message.bytes
 };
 
 /// One record. Pointers are borrowed: from the batch, or from the iterator if the batch was compressed.
 struct record_view {
-  int64_t offset;           ///< absolute
-  int64_t timestamp;        ///< ms, as consumers see it: the batch's maximum if the broker stamped it
-  int64_t timestamp_delta;  ///< ms, as stored, relative to the batch's base timestamp
-  const uint8_t *key;       ///< NULL: null
-  const uint8_t *value;     ///< NULL: null
-  const uint8_t *headers;   ///< all headers as they are in the batch; well-formed
-  int32_t key_size;         ///< bytes, -1: null
-  int32_t value_size;       ///< bytes, -1: null
-  int32_t header_count;     ///< headers
-  int32_t headers_size;     ///< bytes at `headers`
-  uint8_t attributes;       ///< the record's own; unused so far
+  int64_t offset;          ///< absolute
+  int64_t timestamp;       ///< ms, as consumers see it: the batch's maximum if the broker stamped it
+  int64_t timestamp_delta; ///< ms, as stored, relative to the batch's base timestamp
+  const uint8_t *key;      ///< NULL: null
+  const uint8_t *value;    ///< NULL: null
+  const uint8_t *headers;  ///< all headers as they are in the batch; well-formed
+  int32_t key_size;        ///< bytes, -1: null
+  int32_t value_size;      ///< bytes, -1: null
+  int32_t header_count;    ///< headers
+  int32_t headers_size;    ///< bytes at `headers`
+  uint8_t attributes;      ///< the record's own; unused so far
 };
 
 /// One header of a record.
 struct record_header_view {
-  const uint8_t *key;    ///< never NULL
-  const uint8_t *value;  ///< NULL: null
-  int32_t key_size;      ///< bytes
-  int32_t value_size;    ///< bytes, -1: null
+  const uint8_t *key;   ///< never NULL
+  const uint8_t *value; ///< NULL: null
+  int32_t key_size;     ///< bytes
+  int32_t value_size;   ///< bytes, -1: null
 };
 
 /// Embed it. All zero before the first use.
 struct batch_iterator {
-  struct batch_header header;     ///< of the open batch
-  const uint8_t *at;              ///< the next record
-  const uint8_t *end;             ///< one past the last record
-  int32_t left;                   ///< records still to come
-  struct record_buffer unpacked;  ///< records of a compressed batch
+  struct batch_header header;    ///< of the open batch
+  const uint8_t *at;             ///< the next record
+  const uint8_t *end;            ///< one past the last record
+  int32_t left;                  ///< records still to come
+  struct record_buffer unpacked; ///< records of a compressed batch
 };
 
 /// Embed it; a cursor over one record's headers.
 struct record_header_iterator {
-  const uint8_t *at;   ///< the next header
-  const uint8_t *end;  ///< one past the last
-  int32_t left;        ///< headers still to come
+  const uint8_t *at;  ///< the next header
+  const uint8_t *end; ///< one past the last
+  int32_t left;       ///< headers still to come
 };
 
 /// Begins a batch; the iterator may have been used before, its memory is used again.

@@ -41,7 +41,7 @@ int batch_recompress(const uint8_t *bytes, size_t size, int codec, int level, si
 static int repack(const struct batch_header *header, const uint8_t *records, size_t size, int codec, int level,
                   struct record_buffer *out)
 {
-  record_buffer_reset(out, (size_t)OUTPUT_SIZE_MAX * 2);  // room for the codec's worst case
+  record_buffer_reset(out, (size_t)OUTPUT_SIZE_MAX * 2); // room for the codec's worst case
   TRY(record_buffer_reserve(out, BATCH_HEADER_SIZE));
   out->size = BATCH_HEADER_SIZE;
   TRY(codec_compress(codec, level, records, size, out));

@@ -15,20 +15,20 @@
 #include "base/error.h"
 #include "base/varint.h"
 
-enum { RECORD_BODY_MIN = 6 };  ///< attributes and five one-byte numbers
+enum { RECORD_BODY_MIN = 6 }; ///< attributes and five one-byte numbers
 
 /// A parsed record; pointers into its batch.
 struct record_fields {
-  const uint8_t *key;       ///< NULL: null
-  const uint8_t *value;     ///< NULL: null
-  const uint8_t *headers;   ///< the first header
-  const uint8_t *end;       ///< one past the record, and past its headers
-  int64_t timestamp_delta;  ///< ms, relative to the batch's base timestamp
-  int32_t offset_delta;     ///< relative to the batch's base offset
-  int32_t key_size;         ///< bytes, -1: null
-  int32_t value_size;       ///< bytes, -1: null
-  int32_t header_count;     ///< headers
-  uint8_t attributes;       ///< no bit has a meaning yet
+  const uint8_t *key;      ///< NULL: null
+  const uint8_t *value;    ///< NULL: null
+  const uint8_t *headers;  ///< the first header
+  const uint8_t *end;      ///< one past the record, and past its headers
+  int64_t timestamp_delta; ///< ms, relative to the batch's base timestamp
+  int32_t offset_delta;    ///< relative to the batch's base offset
+  int32_t key_size;        ///< bytes, -1: null
+  int32_t value_size;      ///< bytes, -1: null
+  int32_t header_count;    ///< headers
+  uint8_t attributes;      ///< no bit has a meaning yet
 };
 
 /// Reads a length and the bytes it counts.

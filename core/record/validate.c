@@ -15,24 +15,24 @@
 
 /// What a walk over the records learned.
 struct batch_walk {
-  int64_t min_timestamp;  ///< smallest but for -1; INT64_MAX: none
-  int64_t max_timestamp;  ///< largest, at least -1
-  int32_t max_delta;      ///< offset delta of the first record with it; -1: none
-  bool has_null_key;      ///< a record has no key
+  int64_t min_timestamp; ///< smallest but for -1; INT64_MAX: none
+  int64_t max_timestamp; ///< largest, at least -1
+  int32_t max_delta;     ///< offset delta of the first record with it; -1: none
+  bool has_null_key;     ///< a record has no key
 };
 
 /// Why a record is refused.
 enum record_fault {
   RECORD_FINE,
-  RECORD_NO_KEY,          ///< in a compacted topic
-  RECORD_TIMESTAMP,       ///< out of range
-  RECORD_TIMESTAMP_TYPE,  ///< the LogAppendTime bit, where only the broker may set it
+  RECORD_NO_KEY,         ///< in a compacted topic
+  RECORD_TIMESTAMP,      ///< out of range
+  RECORD_TIMESTAMP_TYPE, ///< the LogAppendTime bit, where only the broker may set it
 };
 
 /// The timestamps that a topic takes.
 struct timestamp_range {
-  int64_t lowest;   ///< ms
-  int64_t highest;  ///< ms
+  int64_t lowest;  ///< ms
+  int64_t highest; ///< ms
 };
 
 static int find_batch(const uint8_t *bytes, size_t size, struct arena *arena, struct batch_verdict *out,
@@ -149,7 +149,7 @@ static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, 
     return error_set(rules->only_format_2 ? ERR_INVALID_RECORD : ERR_UNSUPPORTED_FORMAT,
                      "%s-%" PRId32 ": record format %d", rules->topic, rules->partition, batch_magic(bytes));
   }
-  int codec = batch_attributes(bytes) & BATCH_CODEC_MASK;  // within the smallest batch
+  int codec = batch_attributes(bytes) & BATCH_CODEC_MASK; // within the smallest batch
   if (codec >= CODEC_COUNT) {
     out->was_examined = !rules->refuses_zstd; // where zstd is looked for, the codec is read before the partition
     return error_set(ERR_DECOMPRESS, "%s-%" PRId32 ": there is no compression codec %d", rules->topic, rules->partition,

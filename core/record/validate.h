@@ -28,42 +28,42 @@
 struct arena;
 
 enum {
-  BATCH_RECORD_ERRORS_MAX = 1000,  ///< record errors listed at most; the rest is only counted
+  BATCH_RECORD_ERRORS_MAX = 1000, ///< record errors listed at most; the rest is only counted
 };
 
 /// What the partition's topic and the request allow. Borrowed for the call.
 struct batch_rules {
-  const char *topic;                ///< for texts
-  int64_t now_ms;                   ///< the broker's clock
-  int64_t timestamp_before_max_ms;  ///< message.timestamp.before.max.ms; INT64_MAX: any
-  int64_t timestamp_after_max_ms;   ///< message.timestamp.after.max.ms; INT64_MAX: any
-  int32_t partition;                ///< for texts
-  int32_t max_message_bytes;        ///< max.message.bytes: largest batch, 0 or more
-  bool is_append_time;              ///< message.timestamp.type = LogAppendTime: stamp with now_ms
-  bool is_compacted;                ///< cleanup.policy has compact: every record needs a key
-  bool needs_records;               ///< unpack compressed batches too (luka.validate = full, conversion, policies)
-  bool only_format_2;               ///< Produce 3 and later
-  bool refuses_zstd;                ///< Produce 6 and earlier
-  bool allows_control;              ///< the broker's own markers
+  const char *topic;               ///< for texts
+  int64_t now_ms;                  ///< the broker's clock
+  int64_t timestamp_before_max_ms; ///< message.timestamp.before.max.ms; INT64_MAX: any
+  int64_t timestamp_after_max_ms;  ///< message.timestamp.after.max.ms; INT64_MAX: any
+  int32_t partition;               ///< for texts
+  int32_t max_message_bytes;       ///< max.message.bytes: largest batch, 0 or more
+  bool is_append_time;             ///< message.timestamp.type = LogAppendTime: stamp with now_ms
+  bool is_compacted;               ///< cleanup.policy has compact: every record needs a key
+  bool needs_records;              ///< unpack compressed batches too (luka.validate = full, conversion, policies)
+  bool only_format_2;              ///< Produce 3 and later
+  bool refuses_zstd;               ///< Produce 6 and earlier
+  bool allows_control;             ///< the broker's own markers
 };
 
 /// Why one record was refused.
 struct batch_record_error {
-  int32_t index;        ///< of the record in its batch
-  const char *message;  ///< as Kafka words it; in the arena
+  int32_t index;       ///< of the record in its batch
+  const char *message; ///< as Kafka words it; in the arena
 };
 
 /// The outcome. `header` has a meaning on success only, the rest always.
 struct batch_verdict {
-  struct batch_header header;   ///< as it will be stored, with corrected attributes and max timestamp; offset still 0
-  int32_t max_timestamp_delta;  ///< offset delta of the first record with the max timestamp; the last delta when the
-                                ///< records were not looked at; 0 if the broker stamped it; -1: no record has one
-  bool was_examined;            ///< it got past request, size and CRC: Kafka names the log start offset from here on
-  bool was_walked;              ///< the records were looked at: count, deltas and timestamps are true
-  const char *message;          ///< for the partition's error message; NULL where Kafka sends none; in the arena
-  const struct batch_record_error *record_errors;  ///< in the arena
-  int32_t record_error_count;                      ///< entries in `record_errors`
-  int32_t record_error_total;                      ///< records refused
+  struct batch_header header;  ///< as it will be stored, with corrected attributes and max timestamp; offset still 0
+  int32_t max_timestamp_delta; ///< offset delta of the first record with the max timestamp; the last delta when the
+                               ///< records were not looked at; 0 if the broker stamped it; -1: no record has one
+  bool was_examined;           ///< it got past request, size and CRC: Kafka names the log start offset from here on
+  bool was_walked;             ///< the records were looked at: count, deltas and timestamps are true
+  const char *message;         ///< for the partition's error message; NULL where Kafka sends none; in the arena
+  const struct batch_record_error *record_errors; ///< in the arena
+  int32_t record_error_count;                     ///< entries in `record_errors`
+  int32_t record_error_total;                     ///< records refused
 };
 
 /// Whether batch_validate() will unpack what it is given: that takes long, and is for the pool. Looks at the header

@@ -38,6 +38,6 @@ struct append_job {
   int result;               ///< out: 0, ERR_NOT_LEADER, ERR_STORAGE_OFFLINE, ERR_NO_SPACE, ERR_IO ...
 };
 
-/// Gives a job to the partition's appender. Any thread that is a loop or runs inside the epoch. The job may be done when
-/// this returns only if `reply` is NULL or the calling loop.
+/// Gives a job to the partition's appender. Any thread that is a loop or runs inside the epoch. The job may be done
+/// when this returns only if `reply` is NULL or the calling loop.
 void partition_submit(struct partition *part, struct append_job *job);

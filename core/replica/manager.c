@@ -28,10 +28,10 @@ struct replica_manager {
 
 /// One replica of a change.
 struct replica_entry {
-  struct log_config config;    ///< what its log is opened with
-  struct partition *part;      ///< referenced
-  int32_t leader_epoch;        ///< as the controller says
-  bool is_leader;              ///< this broker leads it
+  struct log_config config;      ///< what its log is opened with
+  struct partition *part;        ///< referenced
+  int32_t leader_epoch;          ///< as the controller says
+  bool is_leader;                ///< this broker leads it
   struct append_job job;         ///< dropping: the change of role
   struct replica_change *change; ///< dropping: the change it is part of
 };
@@ -140,8 +140,8 @@ static void replica_gather(struct replica_change *change, const struct metadata_
       }
       struct replica_entry *entry = &change->entries[change->count];
       log_settings_from_topic(&topic->config, &entry->config);
-      entry->part = partition_new(manager, topic->name, &topic->id, j, manager->options.workers,
-                                  manager->options.worker_count);
+      entry->part =
+          partition_new(manager, topic->name, &topic->id, j, manager->options.workers, manager->options.worker_count);
       entry->leader_epoch = known->leader_epoch;
       entry->is_leader = known->leader == manager->options.broker_id;
       change->wanted[change->count] = (struct log_wanted){
@@ -214,7 +214,8 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
   struct replica_change *change = replica_change_new(manager, replica_count(manager, topics, count), done, arg);
   replica_gather(change, topics, count, is_load);
   if (!is_load) {
-    pool_submit_long(manager->options.pool, &change->pool, replica_open_work, manager->options.control, replica_open_done);
+    pool_submit_long(manager->options.pool, &change->pool, replica_open_work, manager->options.control,
+                     replica_open_done);
     return;
   }
   int result = log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false);
@@ -304,9 +305,9 @@ void replica_manager_drop(struct replica_manager *manager, const struct metadata
 
 /// Work of the log manager that needs the appender of a partition.
 struct replica_log_work {
-  struct append_job job;  ///< the change
-  log_work_fn work;       ///< what to do
-  void *arg;              ///< for work
+  struct append_job job; ///< the change
+  log_work_fn work;      ///< what to do
+  void *arg;             ///< for work
 };
 
 static void replica_log_work_run(struct append_job *job)

@@ -24,13 +24,13 @@ struct replica_manager;
 
 /// Everything is borrowed for the manager's life.
 struct replica_manager_options {
-  int32_t broker_id;                  ///< this broker
-  struct log_manager *logs;           ///< data directories
-  struct pool *pool;                  ///< for opening and deleting logs
-  struct event_loop *control;         ///< the control loop
-  struct event_loop *const *workers;  ///< the workers' loops
-  int worker_count;                   ///< how many
-  int64_t reserve_bytes;              ///< free space below which nothing is appended
+  int32_t broker_id;                 ///< this broker
+  struct log_manager *logs;          ///< data directories
+  struct pool *pool;                 ///< for opening and deleting logs
+  struct event_loop *control;        ///< the control loop
+  struct event_loop *const *workers; ///< the workers' loops
+  int worker_count;                  ///< how many
+  int64_t reserve_bytes;             ///< free space below which nothing is appended
 };
 
 struct replica_manager *replica_manager_new(const struct replica_manager_options *options);
@@ -41,8 +41,8 @@ void replica_manager_delete(struct replica_manager *manager);
 /// What the log manager asks: appenders for retention, high watermarks for checkpoints, failed directories.
 void replica_manager_log_hooks(struct replica_manager *manager, struct log_manager_hooks *hooks);
 
-/// The end of a change. `result` is 0, or with `is_load` ERR_* when no directory could be started, its error_last() still
-/// in place; a replica that cannot be opened is no error of the whole.
+/// The end of a change. `result` is 0, or with `is_load` ERR_* when no directory could be started, its error_last()
+/// still in place; a replica that cannot be opened is no error of the whole.
 typedef void (*replica_change_done_fn)(void *arg, int result);
 
 /// Opens the replicas that `topics` have on this broker and makes it their leader where they say so. A replica that
@@ -59,7 +59,8 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
 void replica_manager_drop(struct replica_manager *manager, const struct metadata_topic *const *topics, int32_t count,
                           replica_change_done_fn done, void *arg);
 
-/// Finds a partition; NULL when this broker has no replica of it. Any thread inside the epoch; borrowed until it leaves.
+/// Finds a partition; NULL when this broker has no replica of it. Any thread inside the epoch; borrowed until it
+/// leaves.
 struct partition *replica_manager_find(struct replica_manager *manager, const struct uuid *topic_id, int32_t index);
 
 /// False while the file system of the log has less than the reserve left. Asks the disk at most once a second. While

@@ -5,8 +5,8 @@
 // Who may touch what:
 //   - what changes the log or the role is done by whoever holds the appender (replica/append.h)
 //   - role, leader epoch, log start, high watermark and last stable offset are read by anybody as one consistent
-//     snapshot (partition_read_state), written only by the holder of the appender: a sequence lock of atomics, odd while
-//     a write is under way
+//     snapshot (partition_read_state), written only by the holder of the appender: a sequence lock of atomics, odd
+//     while a write is under way
 //   - waiters are kept per worker, each list touched by its worker alone (replica/watch.h)
 //   - the struct itself is reference counted; the table of partitions (replica/table.h) holds one reference
 #pragma once
@@ -35,52 +35,53 @@ enum partition_role {
 /// One consistent reading of a partition.
 struct partition_state {
   enum partition_role role;
-  int32_t leader_epoch;             ///< current epoch, -1 unknown
-  int64_t log_start_offset;         ///< first offset that may be read
-  int64_t high_watermark;           ///< first offset that consumers may not see yet
-  int64_t last_stable_offset;       ///< the same for read_committed
-  int64_t epoch_start_offset;       ///< log end when this leader epoch began (KIP-207)
+  int32_t leader_epoch;       ///< current epoch, -1 unknown
+  int64_t log_start_offset;   ///< first offset that may be read
+  int64_t high_watermark;     ///< first offset that consumers may not see yet
+  int64_t last_stable_offset; ///< the same for read_committed
+  int64_t epoch_start_offset; ///< log end when this leader epoch began (KIP-207)
 };
 
 /// What one worker's requests wait for at a partition. Only `threshold`, `is_posted` and `wake_all` are shared.
 struct partition_watch {
-  _Atomic(int64_t) threshold;  ///< visible bytes that wake this worker; INT64_MAX: nobody waits
-  _Atomic(bool) is_posted;     ///< `mail` is in the worker's box
-  _Atomic(bool) wake_all;      ///< all waiters must look again, whatever their threshold
-  struct mail mail;            ///< wakes the worker; holds a reference to the partition while posted
-  struct partition *part;      ///< the partition this is part of
-  struct event_loop *loop;     ///< the worker's loop
-  struct list waiters;         ///< struct watch, owned by the worker
+  _Atomic(int64_t) threshold; ///< visible bytes that wake this worker; INT64_MAX: nobody waits
+  _Atomic(bool) is_posted;    ///< `mail` is in the worker's box
+  _Atomic(bool) wake_all;     ///< all waiters must look again, whatever their threshold
+  struct mail mail;           ///< wakes the worker; holds a reference to the partition while posted
+  struct partition *part;     ///< the partition this is part of
+  struct event_loop *loop;    ///< the worker's loop
+  struct list waiters;        ///< struct watch, owned by the worker
 };
 
 struct partition {
-  struct epoch_retired retired;       ///< for the reclaimer
-  char *topic;                        ///< topic name, owned
-  struct uuid topic_id;               ///< id of the topic
-  int32_t index;                      ///< partition number
-  struct replica_manager *manager;    ///< borrowed
-  struct log *log;                    ///< NULL while offline; set before the partition is in the table, freed by the manager after it left
-  _Atomic(int32_t) refs;              ///< references
-  bool is_removed;                    ///< taken out of the table; only the control thread looks
+  struct epoch_retired retired;    ///< for the reclaimer
+  char *topic;                     ///< topic name, owned
+  struct uuid topic_id;            ///< id of the topic
+  int32_t index;                   ///< partition number
+  struct replica_manager *manager; ///< borrowed
+  /// NULL while offline; set before the partition is in the table, freed by the manager after it left
+  struct log *log;
+  _Atomic(int32_t) refs; ///< references
+  bool is_removed;       ///< taken out of the table; only the control thread looks
 
-  _Atomic(uint64_t) sequence;         ///< odd while the snapshot is being written
-  _Atomic(int32_t) role;              ///< enum partition_role
-  _Atomic(int32_t) leader_epoch;      ///< see struct partition_state, as the following
+  _Atomic(uint64_t) sequence;    ///< odd while the snapshot is being written
+  _Atomic(int32_t) role;         ///< enum partition_role
+  _Atomic(int32_t) leader_epoch; ///< see struct partition_state, as the following
   _Atomic(int64_t) log_start_offset;
   _Atomic(int64_t) high_watermark;
   _Atomic(int64_t) last_stable_offset;
   _Atomic(int64_t) epoch_start_offset;
-  _Atomic(int64_t) visible_bytes;     ///< bytes below the high watermark ever appended here; only grows
+  _Atomic(int64_t) visible_bytes; ///< bytes below the high watermark ever appended here; only grows
 
   _Atomic(int64_t) failure_logged_ms; ///< monotonic time of the last failed append that was logged
 
-  _Atomic(struct append_job *) jobs;  ///< newest first, any thread pushes
-  _Atomic(bool) is_held;              ///< somebody holds the appender
-  struct append_job *ready;           ///< oldest first; only the holder
-  struct mail handover;               ///< passes the appender on to another loop, still held
+  _Atomic(struct append_job *) jobs; ///< newest first, any thread pushes
+  _Atomic(bool) is_held;             ///< somebody holds the appender
+  struct append_job *ready;          ///< oldest first; only the holder
+  struct mail handover;              ///< passes the appender on to another loop, still held
 
-  int watch_count;                    ///< workers
-  struct partition_watch watches[];   ///< one per worker
+  int watch_count;                  ///< workers
+  struct partition_watch watches[]; ///< one per worker
 };
 
 /// A new partition in role PARTITION_OFFLINE with one reference.
@@ -91,8 +92,8 @@ struct partition *partition_new(struct replica_manager *manager, const char *top
 
 struct partition *partition_ref(struct partition *part);
 
-/// Takes a reference unless the last one is gone; for whoever knows the partition only by a pointer that the epoch keeps
-/// valid. Any thread inside the epoch.
+/// Takes a reference unless the last one is gone; for whoever knows the partition only by a pointer that the epoch
+/// keeps valid. Any thread inside the epoch.
 bool partition_try_ref(struct partition *part);
 
 /// Gives a reference back; the memory goes when no thread inside its epoch can see it any more. Any thread.

@@ -80,8 +80,8 @@ struct partition *partition_directory_find(const struct partition_directory *dir
   }
 }
 
-void partition_directory_change(struct partition_directory *directory, struct partition *const *added, size_t added_count,
-                                struct partition *const *removed, size_t removed_count)
+void partition_directory_change(struct partition_directory *directory, struct partition *const *added,
+                                size_t added_count, struct partition *const *removed, size_t removed_count)
 {
   struct partition_table *old = atomic_load_explicit(&directory->current, memory_order_relaxed);
   CHECK(removed_count <= old->count);

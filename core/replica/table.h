@@ -39,8 +39,8 @@ struct partition *partition_directory_find(const struct partition_directory *dir
 
 /// Publishes a version with `added` (references taken) and without `removed`, each of which is in the table. Costs as
 /// much as the table is large, however many change. Control thread.
-void partition_directory_change(struct partition_directory *directory, struct partition *const *added, size_t added_count,
-                                struct partition *const *removed, size_t removed_count);
+void partition_directory_change(struct partition_directory *directory, struct partition *const *added,
+                                size_t added_count, struct partition *const *removed, size_t removed_count);
 
 /// The current version, for walking over all partitions. Any thread inside the epoch; borrowed until the turn ends.
 const struct partition_table *partition_directory_all(const struct partition_directory *directory);

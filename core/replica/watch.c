@@ -17,8 +17,7 @@ static void watch_post(struct partition_watch *slot)
 static void watch_rearm_slot(struct partition_watch *slot)
 {
   int64_t smallest = INT64_MAX;
-  LIST_EACH(&slot->waiters, node)
-  {
+  LIST_EACH(&slot->waiters, node) {
     const struct watch *watch = CONTAINER_OF(node, struct watch, link);
     // The analyzer cannot follow the list. NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     if (watch->threshold < smallest) {
@@ -42,8 +41,7 @@ static void watch_run(struct mail *mail)
 
   struct list fired;
   list_create(&fired);
-  LIST_EACH_SAFE(&slot->waiters, node)
-  {
+  LIST_EACH_SAFE(&slot->waiters, node) {
     struct watch *watch = CONTAINER_OF(node, struct watch, link);
     if (wake_all || watch->threshold <= visible) {
       list_remove(node);

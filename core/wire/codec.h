@@ -25,25 +25,25 @@ struct wire_writer;
 
 /// One message; the functions take the message's struct as void *.
 struct wire_codec {
-  const char *name;          ///< "ProduceRequest"
-  size_t size;               ///< bytes of its struct
-  int16_t min_version;       ///< lowest that the codec knows; dispatch has what is served
-  int16_t max_version;       ///< highest
-  int16_t flexible_version;  ///< first flexible one (KIP-482), INT16_MAX: none
-  void (*init)(void *m);     ///< wire_x_init()
-  int (*read)(void *m, struct wire_reader *r, int16_t version, struct arena *arena);  ///< wire_x_read()
-  int (*write)(const void *m, struct wire_writer *w, int16_t version);                ///< wire_x_write()
+  const char *name;         ///< "ProduceRequest"
+  size_t size;              ///< bytes of its struct
+  int16_t min_version;      ///< lowest that the codec knows; dispatch has what is served
+  int16_t max_version;      ///< highest
+  int16_t flexible_version; ///< first flexible one (KIP-482), INT16_MAX: none
+  void (*init)(void *m);    ///< wire_x_init()
+  int (*read)(void *m, struct wire_reader *r, int16_t version, struct arena *arena); ///< wire_x_read()
+  int (*write)(const void *m, struct wire_writer *w, int16_t version);               ///< wire_x_write()
 };
 
 /// One request and its response.
 struct wire_api {
-  int16_t key;                        ///< enum wire_api_key, the api key on the wire
-  const char *name;                   ///< "Produce"
-  int16_t min_version;                ///< of both messages
-  int16_t max_version;                ///< of both messages
-  int16_t flexible_version;           ///< of both messages, INT16_MAX: none
-  const struct wire_codec *request;   ///< its request
-  const struct wire_codec *response;  ///< its response
+  int16_t key;                       ///< enum wire_api_key, the api key on the wire
+  const char *name;                  ///< "Produce"
+  int16_t min_version;               ///< of both messages
+  int16_t max_version;               ///< of both messages
+  int16_t flexible_version;          ///< of both messages, INT16_MAX: none
+  const struct wire_codec *request;  ///< its request
+  const struct wire_codec *response; ///< its response
 };
 
 /// The api of a key, or NULL. Any thread.

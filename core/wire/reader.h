@@ -17,26 +17,26 @@
 struct arena;
 
 enum {
-  WIRE_DECODE_BASE = 256 * 1024,             ///< bytes of memory that any frame may decode to
-  WIRE_DECODE_RATIO = 12,                    ///< and for each of its bytes; real requests need less
-  WIRE_DECODE_MAX = 64 * 1024 * 1024,        ///< but not more than this, records and strings not counted
+  WIRE_DECODE_BASE = 256 * 1024,      ///< bytes of memory that any frame may decode to
+  WIRE_DECODE_RATIO = 12,             ///< and for each of its bytes; real requests need less
+  WIRE_DECODE_MAX = 64 * 1024 * 1024, ///< but not more than this, records and strings not counted
 };
 
 /// Embed it; fill with wire_reader_init(). `what` below names the field in the error, "Message.Field".
 struct wire_reader {
-  const uint8_t *at;    ///< next byte
-  const uint8_t *end;   ///< one past the last byte; inside a tagged field: its end
-  struct arena *arena;  ///< where arrays and nullable structs go; borrowed
-  size_t budget;        ///< bytes that may still be taken from the arena
-  int error;            ///< 0, or the ERR_* of the first failure
+  const uint8_t *at;   ///< next byte
+  const uint8_t *end;  ///< one past the last byte; inside a tagged field: its end
+  struct arena *arena; ///< where arrays and nullable structs go; borrowed
+  size_t budget;       ///< bytes that may still be taken from the arena
+  int error;           ///< 0, or the ERR_* of the first failure
 };
 
 /// State of one section of tagged fields.
 struct wire_tags {
-  uint32_t left;       ///< fields not yet begun
-  uint32_t tag;        ///< tag of the current field
-  const uint8_t *end;  ///< the reader's end outside the current field; NULL: no current field
-  const char *what;    ///< struct name for errors
+  uint32_t left;      ///< fields not yet begun
+  uint32_t tag;       ///< tag of the current field
+  const uint8_t *end; ///< the reader's end outside the current field; NULL: no current field
+  const char *what;   ///< struct name for errors
 };
 
 /// Starts to read `size` bytes at `data`, borrowed while the reader and what it returned are used. The budget of memory

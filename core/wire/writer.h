@@ -14,21 +14,21 @@
 
 /// A place in the output where bytes of a file region go.
 struct wire_splice {
-  size_t at;       ///< bytes of the buffer that come before the region
-  void *region;    ///< the handle from wire_records.region; the writer never looks into it
-  int32_t length;  ///< bytes of the region, at least 1
+  size_t at;      ///< bytes of the buffer that come before the region
+  void *region;   ///< the handle from wire_records.region; the writer never looks into it
+  int32_t length; ///< bytes of the region, at least 1
 };
 
 /// Embed it; zero-initialised is a valid empty writer. Free with wire_writer_destroy().
 struct wire_writer {
-  uint8_t *data;                ///< the buffer, owned
-  size_t size;                  ///< bytes written to it
-  size_t capacity;              ///< bytes allocated
-  struct wire_splice *splices;  ///< in rising order of `at`, owned
-  size_t splice_count;          ///< splices noted
-  size_t splice_capacity;       ///< splices allocated
-  size_t splice_bytes;          ///< sum of their lengths
-  int error;                    ///< 0, or the ERR_* of the first failure
+  uint8_t *data;               ///< the buffer, owned
+  size_t size;                 ///< bytes written to it
+  size_t capacity;             ///< bytes allocated
+  struct wire_splice *splices; ///< in rising order of `at`, owned
+  size_t splice_count;         ///< splices noted
+  size_t splice_capacity;      ///< splices allocated
+  size_t splice_bytes;         ///< sum of their lengths
+  int error;                   ///< 0, or the ERR_* of the first failure
 };
 
 /// Frees the buffer and the list of splices (not the regions); the writer is empty and usable again.

@@ -1,13 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Starts that have to be refused, with a status and one line that says why, without a change to anybody's data; and what
 -- a broker says of its addresses.
+local ffi = require "ffi"
 local brokers = require "spec.support.broker"
+local clients = require "spec.support.client"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 local unit = require "spec.support.unit"
 local dirent = require "posix.dirent"
 local stat = require "posix.sys.stat"
 
+local C = unit.load("metadata/metastore_local.h", "metadata/metastore.h")
 local batch = records.batch
 
 local function exists(path) return stat.stat(path) ~= nil end
@@ -94,6 +97,31 @@ describe("A start is refused", function()
     assert.equal(0, running:restart():stop())
   end)
 
+  it("not when the very first start was killed, at whatever step", function()
+    for _, made in ipairs { ".lock", "luka.mdb.new", "luka.mdb", "meta.properties", "recovery-point-offset-checkpoint" } do
+      local killed = brokers.start { wait = false }
+      clients.wait_until(made .. " is there", function()
+        return exists(killed.data .. "/" .. made) or killed:log():find(" is up after ", 1, true)
+      end)
+      killed:kill()
+      assert.equal(0, brokers.start({ data = killed.data }):stop())
+    end
+  end)
+
+  it("not when some of the data folders are not claimed yet", function()
+    local second = brokers.temp_dir() .. "/second"
+    local broker = brokers.start { set = { "data=" .. second } }
+    assert.equal(0, broker:stop())
+    local function cluster() return unit.read_file(broker.data .. "/meta.properties"):match "cluster.id=(%S+)" end
+    local id = cluster()
+    for _, unclaimed in ipairs { { second }, { broker.data, second } } do
+      for _, folder in ipairs(unclaimed) do os.remove(folder .. "/meta.properties") end
+      broker = broker:restart()
+      assert.equal(0, broker:stop())
+      assert.equal(id, cluster())
+    end
+  end)
+
   it("with status 2 when the data folder belongs to another broker id", function()
     local before = with_a_record()
     local data = contents(before.data)
@@ -114,6 +142,77 @@ describe("A start is refused", function()
     assert.equal(2, status)
     assert.truthy(line:find(path .. " is missing", 1, true), line)
     assert.same(data, contents(before.data))
+    unit.write_file(path, metastore)
+    assert_kept(before)
+  end)
+
+  it("with status 2 when the metastore is empty, or knows no cluster, but partitions belong to it", function()
+    local before = with_a_record()
+    local path = before.data .. "/luka.mdb"
+    local metastore = unit.read_file(path)
+    local data = contents(before.data)
+    local out = ffi.new "struct metastore *[1]"
+    local fresh = brokers.temp_dir() .. "/fresh.mdb"
+    assert.equal(0, C.metastore_local_open(fresh, true, nil, nil, out))
+    C.metastore_close(out[0])
+    for _, bytes in ipairs { "", unit.read_file(fresh) } do
+      unit.write_file(path, bytes)
+      local status, line = refused { data = before.data }
+      assert.equal(2, status)
+      assert.equal(("luka: metadata %s is empty, but data directory %s belongs to it and holds partitions (a-0): restore it, or "
+        .. "remove the directory to start empty: all records are lost"):format(path, before.data), line)
+      assert.same(data, contents(before.data))
+      assert.equal(bytes, unit.read_file(path))
+    end
+    unit.write_file(path, metastore)
+    assert_kept(before)
+  end)
+
+  it("with status 1 when the metastore is cut short", function()
+    local before = with_a_record()
+    local path = before.data .. "/luka.mdb"
+    local metastore = unit.read_file(path)
+    local data = contents(before.data)
+    for _, size in ipairs { 1, 4096, 9000, 20480 } do
+      unit.write_file(path, metastore:sub(1, size))
+      local status, line = refused { data = before.data }
+      assert.equal(1, status)
+      assert.equal(("luka: metastore %s is cut short: restore it, or remove the data directories to start empty: all records "
+        .. "are lost"):format(path), line)
+      assert.same(data, contents(before.data))
+    end
+    unit.write_file(path, metastore)
+    assert_kept(before)
+  end)
+
+  it("or finds all that was there, when the metastore is damaged anywhere", function()
+    local before = with_a_record()
+    local path = before.data .. "/luka.mdb"
+    local metastore = unit.read_file(path)
+    local seed = tonumber(os.getenv "SEED") or os.time() % 1000000
+    math.randomseed(seed)
+    local refusals = 0
+    for round = 1, 200 do
+      local position, damage = math.random(0, #metastore - 1), {}
+      for i = 1, math.random(2000) do damage[i] = string.char(math.random(0, 255)) end
+      local bytes = metastore:sub(1, position) .. table.concat(damage) .. metastore:sub(position + #damage + 1)
+      unit.write_file(path, bytes)
+      local broker = brokers.start { data = before.data, wait = false }
+      local why = ("seed %d, round %d: "):format(seed, round)
+      clients.wait_until("the broker is up or has ended", function()
+        return broker:poll_exit() or broker:log():find(" is up after ", 1, true)
+      end)
+      if broker:poll_exit() then
+        local said = broker:log():match "[^\n]*\n$"
+        assert.equal(1, broker.status, why .. broker:log())
+        assert.truthy(said:find("^luka: metastore .* restore it, or remove the data directories"), why .. broker:log())
+        refusals = refusals + 1
+      else
+        assert.is_nil(broker:log():find("stray", 1, true), why .. broker:log())
+        assert.equal(0, broker:stop(), why)
+      end
+    end
+    assert.is_true(refusals > 10, ("seed %d: %d"):format(seed, refusals))
     unit.write_file(path, metastore)
     assert_kept(before)
   end)
@@ -201,6 +300,36 @@ describe("A start is refused", function()
 end)
 
 describe("A broker", function()
+  it("says that there is no space when the disk of its metastore is full", function()
+    local disk = brokers.temp_dir()
+    local program = disk .. "/luka"
+    unit.write_file(program, ("#!/bin/sh\nexec unshare -Urm sh -c 'mount -t tmpfs -o size=256k none %s && exec \"$0\" \"$@\"' %s \"$@\"\n")
+      :format(disk .. "/small", brokers.PROGRAM))
+    stat.mkdir(disk .. "/small")
+    assert.equal(0, os.execute("chmod +x " .. program))
+    if os.execute(("unshare -Urm mount -t tmpfs none %s/small 2>/dev/null"):format(disk)) ~= 0 then
+      return pending "no right to mount a small disk"
+    end
+    local real = brokers.PROGRAM
+    brokers.PROGRAM = program
+    local broker = brokers.start { set = { "metadata=" .. disk .. "/small/luka.mdb" } }
+    brokers.PROGRAM = real
+    local client = broker:connect()
+    local answer
+    for i = 1, 50 do
+      answer = client:ask("CreateTopics", 7, { timeout_ms = 30000, topics = { { name = "topic-" .. i, num_partitions = 100,
+        replication_factor = 1, configs = {} } } }).topics[1]
+      if answer.error_code ~= 0 then break end
+    end
+    assert.is_true(answer.error_code ~= 0)
+    assert.truthy((tostring(answer.error_message) .. broker:log()):lower():find("no space", 1, true),
+      tostring(answer.error_message) .. "\n" .. broker:log())
+    assert.is_nil(broker:log():find("Input/output", 1, true))
+    assert.is_true(requests.is_well(broker))
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
   it("that listens on all interfaces says so, and advertises a name or address that is none of them", function()
     local broker = brokers.start { listen = { "0.0.0.0:0" } }
     local on, as = broker:log():match "listening on %S-://(%S+), advertised as %S-://(%S+)"

@@ -32,7 +32,7 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static volatile uint8_t sink;  // keeps the reads
+static volatile uint8_t sink; // keeps the reads
 
 /// Reads every byte, so that the sanitizer sees each.
 static void touch(const uint8_t *bytes, int32_t size)
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   }
   uint8_t choice = *data++;
   size--;
-  uint8_t *bytes = mem_alloc(size > 0 ? size : 1);  // of exactly the size, so that reads behind it are seen
+  uint8_t *bytes = mem_alloc(size > 0 ? size : 1); // of exactly the size, so that reads behind it are seen
   memcpy(bytes, data, size);
   if ((choice & FUZZ_RIGHT_CRC) != 0) {
     correct_crc(bytes, size);

@@ -129,7 +129,7 @@ static struct controller_driver *start(const char *path, const struct controller
     return NULL;
   }
   driver->pool = pool_new(2);
-  if (metastore_local_open(path, &driver->loop, driver->pool, &driver->store, NULL) < 0) {
+  if (metastore_local_open(path, true, &driver->loop, driver->pool, &driver->store) < 0) {
     return NULL;
   }
   driver->endpoint = (struct metadata_endpoint){"PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9092};

@@ -1,19 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
+local bit = require "bit"
 local ffi = require "ffi"
 local unit = require "spec.support.unit"
-local C = unit.load("metadata/metastore_local.h", "metadata/metastore.h", "base/error.h", "os/errinj.h")
+local C = unit.load("metadata/metastore_local.h", "metadata/metastore.h", "base/crc.h", "base/error.h", "os/errinj.h")
 
 describe("local metastore", function()
   local path, store, kept
   local GET, CHILDREN, CREATE, SET, DELETE, CHECK =
     C.METASTORE_GET, C.METASTORE_CHILDREN, C.METASTORE_CREATE, C.METASTORE_SET, C.METASTORE_DELETE, C.METASTORE_CHECK
 
-  local function open()
-    local out, created = ffi.new "struct metastore *[1]", ffi.new "bool[1]"
-    local result = C.metastore_local_open(path, nil, nil, out, created)
+  local function open(may_create)
+    local out = ffi.new "struct metastore *[1]"
+    local result = C.metastore_local_open(path, may_create ~= false, nil, nil, out)
     if result < 0 then return nil, result, ffi.string(C.error_last().message) end
     store = out[0]
-    return store, created[0]
+    return store
   end
 
   local function close()
@@ -56,6 +57,9 @@ describe("local metastore", function()
     return answers
   end
 
+  -- Compiled code may not call what calls back: watches.
+  jit.off(run)
+
   local function get(at) return run({ { GET, at } })[1] end
   local function children(at) return run({ { CHILDREN, at } })[1].names end
   local function create(at, data, flags) return run { { CREATE, at, data, nil, flags } } end
@@ -66,7 +70,6 @@ describe("local metastore", function()
     assert.same({ "ids", "seqid", "topics" }, children "/brokers")
     assert.same({ "brokers", "changes", "clients", "ips", "topics", "users" }, children "/config")
     assert.same({ "delete_topics" }, children "/admin")
-    assert.equal('{"version":1}', get("/luka/format").data)
     assert.is_nil(get("/brokers/ids").data)
   end)
 
@@ -172,8 +175,7 @@ describe("local metastore", function()
     assert.equal(C.ERR_INVALID, create("/brokers/ids/1/child").result)
     local first = get("/brokers/ids/1").created
     close()
-    local _, is_new = open()
-    assert.is_false(is_new)
+    assert(open(false))
     assert.equal("k", get("/keep").data)
     assert.same({}, children "/brokers/ids")
     create("/brokers/ids/1", "e", C.METASTORE_EPHEMERAL)
@@ -194,9 +196,22 @@ describe("local metastore", function()
     assert.is_truthy(open())
   end)
 
+  --- Replaces the seal by one of another format, or by another text.
+  local function set_seal(format, crc)
+    local bytes = unit.read_file(path)
+    local changed = bytes:gsub("seal(............)....", function(rest)
+      local value = "\0\0\0" .. string.char(format) .. rest:sub(5)
+      local sum = crc or C.crc32c("seal" .. value, 16)
+      return "seal" .. value .. string.char(bit.rshift(sum, 24), bit.band(bit.rshift(sum, 16), 255),
+        bit.band(bit.rshift(sum, 8), 255), bit.band(sum, 255))
+    end)
+    assert.are_not.equal(bytes, changed)
+    unit.write_file(path, changed)
+  end
+
   it("refuses a newer format with one line", function()
-    run { { SET, "/luka/format", '{"version":2}' } }
     close()
+    set_seal(2)
     local other, code, message = open()
     assert.is_nil(other)
     assert.equal(C.ERR_UNSUPPORTED_VERSION, code)
@@ -204,8 +219,8 @@ describe("local metastore", function()
   end)
 
   it("refuses a format it cannot read", function()
-    run { { SET, "/luka/format", "soup" } }
     close()
+    set_seal(1, 0)
     local other, code = open()
     assert.is_nil(other)
     assert.equal(C.ERR_CORRUPT, code)
