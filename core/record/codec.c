@@ -33,6 +33,25 @@ int codec_from_name(const char *name)
   return ERR_NOT_FOUND;
 }
 
+bool codec_begins_right(int codec, const uint8_t *bytes, size_t size)
+{
+  static const uint8_t gzip[] = {0x1f, 0x8b, 0x08}; // RFC 1952: two bytes of identification, deflate
+  static const uint8_t lz4[] = {0x04, 0x22, 0x4d, 0x18};
+  static const uint8_t zstd[] = {0x28, 0xb5, 0x2f, 0xfd}; // RFC 8878
+  switch (codec) {
+    case CODEC_GZIP:
+      return size >= sizeof gzip && memcmp(bytes, gzip, sizeof gzip) == 0;
+    case CODEC_SNAPPY:
+      return codec_snappy_begins_right(bytes, size);
+    case CODEC_LZ4:
+      return size >= sizeof lz4 && memcmp(bytes, lz4, sizeof lz4) == 0;
+    case CODEC_ZSTD:
+      return size >= sizeof zstd && memcmp(bytes, zstd, sizeof zstd) == 0;
+    default:
+      return true;
+  }
+}
+
 void codec_level_range(int codec, int *lowest, int *highest)
 {
   *lowest = *highest = 0;

@@ -5,6 +5,7 @@
 // Stateless: any thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,10 @@ int codec_from_name(const char *name);
 
 /// The levels a codec takes, for checking configurations; equal when it has none.
 void codec_level_range(int codec, int *lowest, int *highest);
+
+/// Looks at the first bytes only: whether they begin a stream of this codec. True for CODEC_NONE; a stream that begins
+/// right may still be damaged.
+bool codec_begins_right(int codec, const uint8_t *bytes, size_t size);
 
 /// Unpacks and appends to `out`, never beyond its limit.
 ///

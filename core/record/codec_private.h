@@ -4,6 +4,7 @@
 // contracts as in codec.h.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ enum { CODEC_INPUT_MAX = 0x7fffffff };
 int codec_gzip_decompress(const uint8_t *bytes, size_t size, struct record_buffer *out);
 int codec_gzip_compress(int level, const uint8_t *bytes, size_t size, struct record_buffer *out);
 
+bool codec_snappy_begins_right(const uint8_t *bytes, size_t size);
 int codec_snappy_decompress(const uint8_t *bytes, size_t size, struct record_buffer *out);
 int codec_snappy_compress(const uint8_t *bytes, size_t size, struct record_buffer *out);
 

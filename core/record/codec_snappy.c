@@ -30,6 +30,15 @@ static const uint8_t frame_header[FRAME_HEADER_BYTES] = {0x82, 'S', 'N', 'A', 'P
 static bool starts_frame(const uint8_t *bytes, size_t size);
 static int unpack_block(const uint8_t *bytes, size_t size, struct record_buffer *out);
 
+bool codec_snappy_begins_right(const uint8_t *bytes, size_t size)
+{
+  if (starts_frame(bytes, size)) {
+    return true;
+  }
+  size_t unpacked = 0;
+  return snappy_uncompressed_length((const char *)bytes, size, &unpacked) == SNAPPY_OK && unpacked <= size * RATIO_MAX;
+}
+
 int codec_snappy_decompress(const uint8_t *bytes, size_t size, struct record_buffer *out)
 {
   if (!starts_frame(bytes, size)) {

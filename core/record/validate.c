@@ -43,7 +43,8 @@ static int check_whole(const uint8_t *bytes, size_t size, const struct batch_rul
 static int check_counts(const struct batch_header *header, const struct batch_rules *rules);
 static int check_records(const uint8_t *bytes, const struct batch_rules *rules, struct arena *arena,
                          struct batch_verdict *out);
-static bool needs_unpacking(const struct batch_header *header, const struct batch_rules *rules);
+static bool needs_unpacking(const struct batch_header *header, const uint8_t *records, size_t size,
+                            const struct batch_rules *rules);
 static bool is_suspicious(const struct batch_header *header, const struct batch_rules *rules);
 static int check_packed(const uint8_t *records, size_t size, const struct batch_rules *rules, struct arena *arena,
                         struct batch_verdict *out);
@@ -71,7 +72,9 @@ bool batch_validate_unpacks(const uint8_t *bytes, size_t size, const struct batc
       .base_timestamp = (int64_t)bytes_get_u64(bytes + BATCH_BASE_TIMESTAMP_POS),
       .max_timestamp = batch_max_timestamp(bytes),
   };
-  return needs_unpacking(&header, rules);
+  int64_t whole = batch_size(bytes);
+  size_t end = whole >= BATCH_HEADER_SIZE && (size_t)whole <= size ? (size_t)whole : size;
+  return needs_unpacking(&header, bytes + BATCH_HEADER_SIZE, end - BATCH_HEADER_SIZE, rules);
 }
 
 int batch_validate(uint8_t *bytes, size_t size, const struct batch_rules *rules, struct arena *arena,
@@ -217,7 +220,7 @@ static int check_records(const uint8_t *bytes, const struct batch_rules *rules, 
   const struct batch_header *header = &out->header;
   const uint8_t *records = bytes + BATCH_HEADER_SIZE;
   size_t size = header->size - BATCH_HEADER_SIZE;
-  if (needs_unpacking(header, rules)) {
+  if (needs_unpacking(header, records, size, rules)) {
     return check_packed(records, size, rules, arena, out);
   }
   if ((header->attributes & BATCH_CODEC_MASK) == CODEC_NONE) {
@@ -227,11 +230,14 @@ static int check_records(const uint8_t *bytes, const struct batch_rules *rules, 
   return 0;
 }
 
-/// Whether a batch is compressed and judged by its records; codec, timestamps and attributes of the header are enough.
-static bool needs_unpacking(const struct batch_header *header, const struct batch_rules *rules)
+/// Whether a batch is compressed and judged by its records; codec, timestamps and attributes of the header are enough,
+/// and the first bytes of what is packed.
+static bool needs_unpacking(const struct batch_header *header, const uint8_t *records, size_t size,
+                            const struct batch_rules *rules)
 {
-  return (header->attributes & BATCH_CODEC_MASK) != CODEC_NONE &&
-         (rules->needs_records || rules->is_compacted || is_suspicious(header, rules));
+  int codec = header->attributes & BATCH_CODEC_MASK;
+  return codec != CODEC_NONE && (rules->needs_records || rules->is_compacted || is_suspicious(header, rules) ||
+                                 !codec_begins_right(codec, records, size));
 }
 
 /// Whether the header of a compressed batch needs a look at the records: to answer a fault precisely, or to correct it.

@@ -6,7 +6,8 @@
 //
 // An uncompressed batch costs one CRC and one walk over its records' lengths, deltas and timestamps, without copies or
 // allocations. A compressed one is judged by header and CRC and stays packed, unless the rules need its records, or its
-// header looks wrong (the LogAppendTime bit, a maximum below the base timestamp, timestamps out of range): then it is
+// header looks wrong (the LogAppendTime bit, a maximum below the base timestamp, timestamps out of range) or the packed
+// bytes do not begin as their codec does: then it is
 // unpacked, within BATCH_UNPACK_RATIO x max.message.bytes, and judged like an uncompressed one.
 //
 // What the errors mean on the wire:

@@ -173,8 +173,21 @@ describe("the size of a batch", function()
 end)
 
 describe("compressed records", function()
+  -- Streams that begin as their codec does, and go on otherwise.
   local damaged = {}
-  for codec = 1, 4 do damaged[codec] = batch { codec = codec, payload = ("\255"):rep(20) } end
+  for codec, beginning in ipairs { "\31\139\8", "\10", "\4\34\77\24", "\40\181\47\253" } do
+    damaged[codec] = batch { codec = codec, payload = beginning .. ("\255"):rep(20) }
+  end
+
+  it("that do not begin as their codec does are found at once", function()
+    for codec = 1, 4 do
+      for _, payload in ipairs { ("\255"):rep(20), "nonsense" } do
+        -- "nonsense" is a snappy block that promises 110 bytes.
+        local is_plausible = codec == C.CODEC_SNAPPY and payload == "nonsense"
+        assert.equal(is_plausible and "0" or "ERR_DECOMPRESS", validate(batch { codec = codec, payload = payload }).code)
+      end
+    end
+  end)
 
   it("are not unpacked when nothing needs them", function()
     for codec = 1, 4 do
