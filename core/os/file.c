@@ -21,7 +21,8 @@ int file_open(const char *path, int flags, int *fd)
   if (err != 0) {
     return error_set_errno(err, "cannot open %s", path);
   }
-  int mode = O_CLOEXEC | (flags & FILE_WRITE ? O_RDWR : O_RDONLY) | (flags & FILE_CREATE ? O_CREAT : 0) |
+  // Not blocking, so that a pipe in the place of a file cannot hold up a start.
+  int mode = O_CLOEXEC | O_NONBLOCK | (flags & FILE_WRITE ? O_RDWR : O_RDONLY) | (flags & FILE_CREATE ? O_CREAT : 0) |
              (flags & FILE_EXCLUSIVE ? O_EXCL : 0) | (flags & FILE_TRUNCATE ? O_TRUNC : 0);
   int opened;
   do {
@@ -29,6 +30,11 @@ int file_open(const char *path, int flags, int *fd)
   } while (opened < 0 && errno == EINTR);
   if (opened < 0) {
     return error_set_errno(errno, "cannot open %s", path);
+  }
+  struct stat status;
+  if (fstat(opened, &status) == 0 && !S_ISREG(status.st_mode)) {
+    close(opened);
+    return error_set(ERR_CORRUPT, "%s is not a file", path);
   }
   *fd = opened;
   return 0;
@@ -204,6 +210,13 @@ int file_lock(int fd)
   return 0;
 }
 
+/// Puts the path before the latest error of this thread; returns its code.
+static int file_name_error(int code, const char *path)
+{
+  struct error_detail detail = *error_last();
+  return error_record(code, 0, detail.file, detail.line, "%s: %.*s", path, ERROR_MESSAGE_SIZE / 2, detail.message);
+}
+
 int file_read_all(const char *path, size_t limit, char **text, size_t *size)
 {
   int fd = -1;
@@ -221,7 +234,7 @@ int file_read_all(const char *path, size_t limit, char **text, size_t *size)
   file_close(fd);
   if (result < 0) {
     mem_free(buffer);
-    return result;
+    return file_name_error(result, path);
   }
   buffer[length] = '\0';
   *text = buffer;
@@ -246,6 +259,9 @@ int file_replace(const char *path, const void *bytes, size_t size)
     }
     int closed = file_close(fd);
     result = result < 0 ? result : closed;
+    if (result < 0) {
+      result = file_name_error(result, temporary);
+    }
   }
   if (result == 0) {
     result = dir_rename(temporary, path);
