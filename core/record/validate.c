@@ -268,7 +268,7 @@ static int check_packed(const uint8_t *records, size_t size, const struct batch_
                        rules->topic, rules->partition, size, limit);
   }
   if (result == 0) {
-    result = check_plain(unpacked.bytes, unpacked.size, rules, arena, out);
+    result = check_plain(unpacked.size > 0 ? unpacked.bytes : records, unpacked.size, rules, arena, out);
   }
   record_buffer_destroy(&unpacked);
   return result;

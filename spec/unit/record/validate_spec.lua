@@ -189,6 +189,12 @@ describe("compressed records", function()
     end
   end)
 
+  it("that unpack to nothing are not the records that the header counts", function()
+    local empty_gzip = unit.bytes "1f8b080000000000000303000000000000000000"
+    local packed = batch { codec = C.CODEC_GZIP, payload = empty_gzip }
+    assert.equal(INVALID, validate(packed, { needs_records = true }).code)
+  end)
+
   it("are not unpacked when nothing needs them", function()
     for codec = 1, 4 do
       local result = validate(damaged[codec])
