@@ -16,6 +16,7 @@
 /// name after a power cut would be in the way of a new topic.
 static int finish_rename(struct log_manager *mgr, const struct log_dir *dir, const char *path)
 {
+  CHECK(dir != NULL);
   deletion_add(&mgr->deletions, path, mgr->file_delete_delay_ms);
   return dir_sync(dir->path);
 }
@@ -139,7 +140,7 @@ int log_manager_delete_failed(struct log_manager *mgr, const char *topic, int32_
     int result = 0;
     if (!atomic_load(&dir->is_offline)) {
       result = delete_in(mgr, dir, entry, topic_id, dir == failed);
-    } else if (dir == failed) {
+    } else if (failed != NULL && dir == failed) {
       result = error_set(ERR_STORAGE_OFFLINE, "data directory %s is offline", dir->path);
     }
     if (result < 0 && first == 0) {

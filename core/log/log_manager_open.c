@@ -34,8 +34,7 @@ struct log_dir *log_manager_dir_of(const struct log_manager *mgr, const struct l
       return &mgr->dirs[i];
     }
   }
-  CHECK(!"a log outside the data directories");
-  return NULL;
+  check_failed("a log lies in one of the data directories", __FILE__, __LINE__);
 }
 
 bool log_manager_may_pass(int error)

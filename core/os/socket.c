@@ -130,7 +130,7 @@ int socket_bind(const char *host, uint16_t port, int *fd, uint16_t *real_port)
     close(opened);
     return error_set_errno(err, "getsockname failed");
   }
-  // The analyzer does not follow the cast. NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
+  // The analyzer does not follow the cast. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   *real_port = ntohs(bound.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&bound)->sin6_port
                                                  : ((const struct sockaddr_in *)&bound)->sin_port);
   *fd = opened;
