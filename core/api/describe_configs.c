@@ -54,7 +54,7 @@ struct describe_view {
   struct request *req;                              ///< borrowed
   const struct wire_describe_configs_request *body; ///< its body
   const struct metadata_image *image;               ///< borrowed for the turn
-  int64_t config_count;                             ///< configs described so far
+  int64_t config_count;                             ///< configs looked at so far, also those that no key asks for
 };
 
 /// The configs of one resource while they are gathered.
@@ -166,12 +166,12 @@ static void describe_put(struct describe_list *list, const struct config_def *de
     config->synonyms_count = list->synonym_count;
   }
   list->synonym_count = 0;
-  list->view->config_count++;
 }
 
-/// Makes room for at most `count` configs.
+/// Makes room for those of `count` configs that are asked for.
 static void describe_reserve(struct describe_list *list, int32_t count)
 {
+  list->view->config_count += count;
   int32_t keys = list->asked->configuration_keys_count;
   list->result->configs =
       request_array(list->view->req, keys > 0 && keys < count ? keys : count, sizeof *list->result->configs);
@@ -376,8 +376,8 @@ void describe_configs_handle(struct request *req)
     return;
   }
   struct describe_view view = {.req = req, .body = body, .image = metadata_cache_get(req->api->metadata)};
-  // A short request that names one topic again and again has a long answer: it may be as long as that of a request for
-  // all there is, with room to spare.
+  // A short request that names one topic again and again is long work with a long answer: it may be as long as for a
+  // request for all there is, with room to spare.
   int64_t config_max = REQUEST_PARTITIONS_MAX + (int64_t)TOPIC_CONFIG_COUNT * view.image->topic_count;
   struct wire_describe_configs_response resp;
   wire_describe_configs_response_init(&resp);

@@ -197,6 +197,19 @@ describe("DescribeConfigs", function()
       assert.same({ { "log.retention.hours", "2", FROM_BROKER } }, synonyms_of(retention))
     end)
 
+    it("shows the unit that wins where a time is set in several", function()
+      local other = brokers.start { set = { "log_retention_hours=2", "log_retention_minutes=7", "log_roll_hours=3", "log_roll_ms=5000" } }
+      local asking = other:connect()
+      asking:ask("CreateTopics", 7, { timeout_ms = 30000, topics = { { name = "t", num_partitions = 1, replication_factor = 1 } } })
+      local configs = describe_one(asking, TOPIC, "t", { synonyms = true }).by_name
+      assert.equal("420000", configs["retention.ms"].value)
+      assert.same({ { "log.retention.minutes", "7", FROM_BROKER } }, synonyms_of(configs["retention.ms"]))
+      assert.equal("5000", configs["segment.ms"].value)
+      assert.same({ { "log.roll.ms", "5000", FROM_BROKER } }, synonyms_of(configs["segment.ms"]))
+      asking:close()
+      assert.equal(0, other:stop())
+    end)
+
     it("shows none for a config without a value behind it", function()
       local result = describe_one(client, TOPIC, "a", { synonyms = true })
       for _, name in ipairs { "segment.ms", "flush.ms", "remote.storage.enable", "follower.replication.throttled.replicas" } do
@@ -242,7 +255,9 @@ describe("DescribeConfigs", function()
 
   it("has Kafka's defaults for client metrics", function()
     local values = {}
-    for i, config in ipairs(describe_one(client, METRICS, "m").configs) do values[i] = { config.name, config.value, config.config_source } end
+    for i, config in ipairs(describe_one(client, METRICS, "m").configs) do
+      values[i] = { config.name, config.value, config.config_source }
+    end
     assert.same({ { "interval.ms", "300000", FROM_DEFAULT }, { "match", "", FROM_DEFAULT }, { "metrics", "", FROM_DEFAULT } }, values)
   end)
 
@@ -259,13 +274,15 @@ describe("DescribeConfigs", function()
     end
   end)
 
-  it("closes the connection of a request whose answer would be far longer than that for all there is", function()
-    local resources = {}
-    for i = 1, 5000 do resources[i] = resource(TOPIC, "a") end
-    local greedy = broker:connect()
-    greedy:request("DescribeConfigs", NEWEST, { resources = resources })
-    assert.equal("", greedy:receive_end())
-    greedy:close()
+  it("closes the connection of a request for far more configs than there are", function()
+    for _, keys in ipairs { wire.NULL, { "no.such" } } do
+      local resources = {}
+      for i = 1, 5000 do resources[i] = resource(TOPIC, "a", keys) end
+      local greedy = broker:connect()
+      greedy:request("DescribeConfigs", NEWEST, { resources = resources })
+      assert.equal("", greedy:receive_end())
+      greedy:close()
+    end
     assert.truthy(broker:log():find("asks for more configs than all topics have", 1, true))
   end)
 
