@@ -244,6 +244,9 @@ describe("A request that is small on the wire and large in memory", function()
     { "DeleteTopics of 900000 names", function()
       return head("DeleteTopics", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000) .. bytes "00000000"
     end },
+    { "DescribeConfigs of 900000 keys", function()
+      return head("DescribeConfigs", 0) .. bytes "00000001 02 0001 61 000dbba0" .. bytes("0001 61"):rep(900000)
+    end },
     { "Metadata of 900000 names", function()
       return head("Metadata", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000)
     end },
@@ -295,7 +298,7 @@ describe("Each request that is served", function()
     local client = broker:connect()
     apis = served(client)
     client:close()
-    assert.equal(8, #apis)
+    assert.equal(9, #apis)
   end)
   teardown(function()
     assert.is_true(requests.is_well(broker))

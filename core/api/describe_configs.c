@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DescribeConfigs, 0 to 4: the configs of topics and of this broker, with where their values come from. Answered at
+// once from the metadata image and the broker's configuration, on the worker of the connection.
+//
+//   version  rule
+//   0        says only whether a value is the default (is_default)
+//   1        says where each value is from; synonyms on request, the one in effect first (KIP-226)
+//   3        types; documentation on request (KIP-569)
+//
+// Each resource of the request has its own answer, in the order of the request, also one that is named twice. No keys,
+// or an empty list of them, stand for all configs; keys that are unknown are passed over. Configs are sorted by name,
+// Luka's own topic configs at the end.
+//
+// What may be described is more than what has configs here: nothing is set for all brokers at once, there are no
+// loggers, no metrics are asked of clients, and groups are not served, so these have none, or Kafka's defaults.
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/handlers.h"
+#include "api/request.h"
+#include "base/arena.h"
+#include "metadata/broker_config.h"
+#include "metadata/image.h"
+#include "metadata/topic_name.h"
+#include "wire/describe_configs.h"
+#include "wire/error_codes.h"
+
+enum describe_resource {
+  DESCRIBE_TOPIC = 2,
+  DESCRIBE_BROKER = 4,
+  DESCRIBE_BROKER_LOGGER = 8,
+  DESCRIBE_CLIENT_METRICS = 16,
+  DESCRIBE_GROUP = 32,
+};
+
+/// Kafka's numbers of config types on the wire.
+enum describe_type {
+  DESCRIBE_TYPE_BOOL = 1,
+  DESCRIBE_TYPE_STRING = 2,
+  DESCRIBE_TYPE_INT = 3,
+  DESCRIBE_TYPE_LONG = 5,
+  DESCRIBE_TYPE_DOUBLE = 6,
+  DESCRIBE_TYPE_LIST = 7,
+};
+
+enum {
+  DESCRIBE_SYNONYMS_MAX = 4, ///< of one config: the topic's, the broker's, one in another unit, the default
+};
+
+/// What one request works with.
+struct describe_view {
+  struct request *req;                              ///< borrowed
+  const struct wire_describe_configs_request *body; ///< its body
+  const struct metadata_image *image;               ///< borrowed for the turn
+  int64_t config_count;                             ///< configs looked at so far, also those that no key asks for
+};
+
+/// The configs of one resource while they are gathered.
+struct describe_list {
+  struct describe_view *view;                                                  ///< the request
+  const struct wire_describe_configs_request_describe_configs_resource *asked; ///< the resource
+  struct wire_describe_configs_response_describe_configs_result *result;       ///< its answer
+  struct wire_describe_configs_response_describe_configs_synonym
+      synonyms[DESCRIBE_SYNONYMS_MAX]; ///< of the next config
+  int32_t synonym_count;               ///< how many of them
+};
+
+/// Configs that every client metrics subscription has; none is ever made, so these are Kafka's defaults.
+static const struct config_def DESCRIBE_METRICS[] = {
+    {.name = "interval.ms", .type = CONFIG_INT, .default_text = "300000", .doc = "How often clients push metrics."},
+    {.name = "match", .type = CONFIG_FLAGS, .default_text = "", .doc = "Which clients are asked; empty: all."},
+    {.name = "metrics", .type = CONFIG_FLAGS, .default_text = "", .doc = "Prefixes of the metrics; empty: none."},
+};
+
+/// Topic configs whose broker default may be given in a coarser unit, the finest first.
+static const struct {
+  enum topic_config_index topic;      ///< in milliseconds
+  enum broker_config_index broker[2]; ///< in other units, the same one twice where there is only one
+} DESCRIBE_UNITS[] = {
+    {TOPIC_CONFIG_retention_ms, {BROKER_CONFIG_log_retention_minutes, BROKER_CONFIG_log_retention_hours}},
+    {TOPIC_CONFIG_segment_ms, {BROKER_CONFIG_log_roll_hours, BROKER_CONFIG_log_roll_hours}},
+    {TOPIC_CONFIG_segment_jitter_ms, {BROKER_CONFIG_log_roll_jitter_hours, BROKER_CONFIG_log_roll_jitter_hours}},
+};
+
+static int8_t describe_type(enum config_type type)
+{
+  switch (type) {
+    case CONFIG_BOOL:
+      return DESCRIBE_TYPE_BOOL;
+    case CONFIG_INT:
+    case CONFIG_LEVEL:
+      return DESCRIBE_TYPE_INT;
+    case CONFIG_LONG:
+      return DESCRIBE_TYPE_LONG;
+    case CONFIG_DOUBLE:
+      return DESCRIBE_TYPE_DOUBLE;
+    case CONFIG_FLAGS:
+    case CONFIG_REPLICAS:
+      return DESCRIBE_TYPE_LIST;
+    case CONFIG_ENUM:
+    case CONFIG_TEXT:
+      break;
+  }
+  return DESCRIBE_TYPE_STRING;
+}
+
+// ---- one resource ----
+
+static void describe_fail(struct describe_list *list, int16_t error, const char *message)
+{
+  list->result->error_code = error;
+  list->result->error_message = wire_string_from(message);
+}
+
+static bool describe_is_wanted(const struct describe_list *list, const char *name)
+{
+  for (int32_t i = 0; i < list->asked->configuration_keys_count; i++) {
+    if (wire_string_is(list->asked->configuration_keys[i], name)) {
+      return true;
+    }
+  }
+  return list->asked->configuration_keys_count <= 0;
+}
+
+/// Notes a value that stands behind the config that is put next; a null one is none.
+static void describe_synonym(struct describe_list *list, const char *name, const char *value, enum config_source source)
+{
+  if (value == NULL || !list->view->body->include_synonyms) {
+    return;
+  }
+  struct wire_describe_configs_response_describe_configs_synonym *synonym = &list->synonyms[list->synonym_count++];
+  wire_describe_configs_response_describe_configs_synonym_init(synonym);
+  synonym->name = wire_string_from(name);
+  synonym->value = wire_string_from(value);
+  synonym->source = (int8_t)source;
+}
+
+/// The values that a broker config adds to the synonyms: what was set, and its default.
+static void describe_broker_synonyms(struct describe_list *list, enum broker_config_index index)
+{
+  const struct config_def *def = &broker_config_defs()[index];
+  describe_synonym(list, def->name, list->view->req->api->config->text[index], CONFIG_SOURCE_STATIC_BROKER);
+  describe_synonym(list, def->name, def->default_text, CONFIG_SOURCE_DEFAULT);
+}
+
+/// Adds a config, with the synonyms that were noted.
+static void describe_put(struct describe_list *list, const struct config_def *def, const struct config_shown *shown)
+{
+  struct request *req = list->view->req;
+  struct wire_describe_configs_response_describe_configs_resource_result *config =
+      &list->result->configs[list->result->configs_count++];
+  wire_describe_configs_response_describe_configs_resource_result_init(config);
+  config->name = wire_string_from(shown->name);
+  config->value = wire_string_from(shown->is_sensitive ? NULL : shown->value);
+  config->read_only = shown->is_read_only;
+  config->is_default = req->version == 0 && shown->source == CONFIG_SOURCE_DEFAULT;
+  config->config_source = shown->source;
+  config->is_sensitive = shown->is_sensitive;
+  config->config_type = describe_type(def->type);
+  config->documentation = wire_string_from(list->view->body->include_documentation ? def->doc : NULL);
+  if (list->synonym_count > 0) {
+    size_t size = (size_t)list->synonym_count * sizeof list->synonyms[0];
+    config->synonyms = arena_dup(&req->arena, list->synonyms, size);
+    config->synonyms_count = list->synonym_count;
+  }
+  list->synonym_count = 0;
+}
+
+/// Makes room for those of `count` configs that are asked for.
+static void describe_reserve(struct describe_list *list, int32_t count)
+{
+  list->view->config_count += count;
+  int32_t keys = list->asked->configuration_keys_count;
+  list->result->configs =
+      request_array(list->view->req, keys > 0 && keys < count ? keys : count, sizeof *list->result->configs);
+}
+
+// ---- topics ----
+
+/// The synonyms of a topic config: its own value, then what the broker has for it.
+static void describe_topic_synonyms(struct describe_list *list, const struct config_def *def,
+                                    const struct config_shown *shown)
+{
+  const struct broker_config *config = list->view->req->api->config;
+  if (shown->source == CONFIG_SOURCE_TOPIC) {
+    describe_synonym(list, def->name, shown->value, CONFIG_SOURCE_TOPIC);
+  }
+  if (def->broker_name == NULL) {
+    return;
+  }
+  int index = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, def->broker_name);
+  if (index < 0) {
+    describe_synonym(list, def->broker_name, def->default_text, CONFIG_SOURCE_DEFAULT);
+    return;
+  }
+  for (size_t i = 0; i < sizeof DESCRIBE_UNITS / sizeof *DESCRIBE_UNITS; i++) {
+    if (def != &topic_config_defs()[DESCRIBE_UNITS[i].topic] || config->text[index] != NULL) {
+      continue;
+    }
+    int in_unit = DESCRIBE_UNITS[i].broker[config->text[DESCRIBE_UNITS[i].broker[0]] == NULL ? 1 : 0];
+    describe_synonym(list, broker_config_defs()[in_unit].name, config->text[in_unit], CONFIG_SOURCE_STATIC_BROKER);
+  }
+  describe_broker_synonyms(list, (enum broker_config_index)index);
+}
+
+static void describe_topic(struct describe_list *list)
+{
+  struct wire_string name = list->asked->resource_name;
+  char message[TOPIC_NAME_MESSAGE_SIZE];
+  if (topic_name_validate(name.data, (size_t)name.length, message) != 0) {
+    describe_fail(list, WIRE_INVALID_TOPIC_EXCEPTION, arena_strndup(&list->view->req->arena, message, strlen(message)));
+    return;
+  }
+  const struct metadata_topic *topic = metadata_image_topic(list->view->image, name.data, (size_t)name.length);
+  if (topic == NULL) {
+    describe_fail(list, WIRE_UNKNOWN_TOPIC_OR_PARTITION, "");
+    return;
+  }
+  struct config_shown shown[TOPIC_CONFIG_COUNT];
+  int count = topic_config_list(&list->view->req->api->config->topic, topic->overrides, topic->override_count, shown);
+  describe_reserve(list, count);
+  for (int i = 0; i < count; i++) {
+    if (!describe_is_wanted(list, shown[i].name)) {
+      continue;
+    }
+    const struct config_def *def = &topic_config_defs()[topic_config_find(shown[i].name)];
+    describe_topic_synonyms(list, def, &shown[i]);
+    describe_put(list, def, &shown[i]);
+  }
+}
+
+// ---- brokers ----
+
+/// Reads a broker id as Kafka does; false when it is not a number of 32 bits.
+static bool describe_read_id(struct wire_string text, int32_t *id)
+{
+  int sign = text.length > 0 && (text.data[0] == '-' || text.data[0] == '+') ? 1 : 0;
+  int64_t number = 0;
+  if (text.length <= sign) {
+    return false;
+  }
+  for (int32_t i = sign; i < text.length; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9') {
+      return false;
+    }
+    number = number * 10 + (text.data[i] - '0');
+    if (number > (int64_t)INT32_MAX + 1) {
+      return false;
+    }
+  }
+  number = text.data[0] == '-' ? -number : number;
+  if (number > INT32_MAX) {
+    return false;
+  }
+  *id = (int32_t)number;
+  return true;
+}
+
+/// Whether the resource names this broker; otherwise it has its error.
+///
+/// @param expected  what Kafka's sentence says may be named beside the id, or ""
+static bool describe_is_this_broker(struct describe_list *list, const char *expected)
+{
+  struct wire_string name = list->asked->resource_name;
+  struct request *req = list->view->req;
+  int32_t id = 0;
+  char message[256];
+  int shown_length = config_clip(arena_strndup(&req->arena, name.data, (size_t)name.length), 100);
+  if (!describe_read_id(name, &id)) {
+    snprintf(message, sizeof message, "Broker id must be an integer, but it is: %.*s", shown_length, name.data);
+  } else if (id != req->api->broker_id) {
+    snprintf(message, sizeof message, "Unexpected broker id, expected %d%s, but received %.*s", req->api->broker_id,
+             expected, shown_length, name.data);
+  } else {
+    return true;
+  }
+  describe_fail(list, WIRE_INVALID_REQUEST, arena_strndup(&req->arena, message, strlen(message)));
+  return false;
+}
+
+static void describe_broker(struct describe_list *list)
+{
+  // The empty name asks for what is set at run time for all brokers, which nothing is.
+  if (list->asked->resource_name.length == 0 || !describe_is_this_broker(list, " or empty string")) {
+    return;
+  }
+  const struct broker_config *config = list->view->req->api->config;
+  describe_reserve(list, BROKER_CONFIG_COUNT);
+  for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
+    const struct config_def *def = &broker_config_defs()[i];
+    if (!describe_is_wanted(list, def->name)) {
+      continue;
+    }
+    const char *text = config->text[i];
+    struct config_shown shown = {
+        .name = def->name,
+        .value = text != NULL ? text : def->default_text,
+        .source = (int8_t)(text != NULL ? CONFIG_SOURCE_STATIC_BROKER : CONFIG_SOURCE_DEFAULT),
+        .is_read_only = true, // set at the start, never changed
+    };
+    describe_broker_synonyms(list, (enum broker_config_index)i);
+    describe_put(list, def, &shown);
+  }
+}
+
+// ---- other resources ----
+
+static void describe_client_metrics(struct describe_list *list)
+{
+  int32_t count = sizeof DESCRIBE_METRICS / sizeof *DESCRIBE_METRICS;
+  describe_reserve(list, count);
+  for (int32_t i = 0; i < count; i++) {
+    const struct config_def *def = &DESCRIBE_METRICS[i];
+    if (describe_is_wanted(list, def->name)) {
+      struct config_shown shown = {.name = def->name, .value = def->default_text, .source = CONFIG_SOURCE_DEFAULT};
+      describe_put(list, def, &shown);
+    }
+  }
+}
+
+static void describe_resource(struct describe_list *list)
+{
+  bool is_empty = list->asked->resource_name.length == 0;
+  switch (list->asked->resource_type) {
+    case DESCRIBE_TOPIC:
+      describe_topic(list);
+      break;
+    case DESCRIBE_BROKER:
+      describe_broker(list);
+      break;
+    case DESCRIBE_BROKER_LOGGER:
+      if (is_empty) {
+        describe_fail(list, WIRE_INVALID_REQUEST, "Broker id must not be empty");
+      } else {
+        describe_is_this_broker(list, "");
+      }
+      break;
+    case DESCRIBE_CLIENT_METRICS:
+      if (is_empty) {
+        describe_fail(list, WIRE_INVALID_REQUEST, "Client metrics subscription name must not be empty");
+      } else {
+        describe_client_metrics(list);
+      }
+      break;
+    case DESCRIBE_GROUP:
+      if (is_empty) {
+        describe_fail(list, WIRE_INVALID_REQUEST, "Group name must not be empty");
+      }
+      break;
+    default:
+      describe_fail(list, WIRE_INVALID_REQUEST,
+                    "This most likely occurs because of a request being malformed by the client library or the "
+                    "message was sent to an incompatible broker. See the broker logs for more details.");
+  }
+}
+
+// ---- the request ----
+
+/// How much the request names: resources and keys.
+static int64_t describe_count(const struct wire_describe_configs_request *body)
+{
+  int64_t count = body->resources_count;
+  for (int32_t i = 0; i < body->resources_count; i++) {
+    int32_t keys = body->resources[i].configuration_keys_count;
+    count += keys > 0 ? keys : 0;
+  }
+  return count;
+}
+
+void describe_configs_handle(struct request *req)
+{
+  const struct wire_describe_configs_request *body = req->body;
+  if (!request_check_count(req, describe_count(body))) {
+    return;
+  }
+  struct describe_view view = {.req = req, .body = body, .image = metadata_cache_get(req->api->metadata)};
+  // A short request that names one topic again and again is long work with a long answer: it may be as long as for a
+  // request for all there is, with room to spare.
+  int64_t config_max = REQUEST_PARTITIONS_MAX + (int64_t)TOPIC_CONFIG_COUNT * view.image->topic_count;
+  struct wire_describe_configs_response resp;
+  wire_describe_configs_response_init(&resp);
+  resp.results = request_array(req, body->resources_count, sizeof *resp.results);
+  resp.results_count = body->resources_count;
+  for (int32_t i = 0; i < body->resources_count; i++) {
+    struct describe_list list = {.view = &view, .asked = &body->resources[i], .result = &resp.results[i]};
+    wire_describe_configs_response_describe_configs_result_init(list.result);
+    list.result->resource_type = list.asked->resource_type;
+    list.result->resource_name = list.asked->resource_name;
+    describe_resource(&list);
+    if (view.config_count > config_max) {
+      request_refuse(req, "asks for more configs than all topics have");
+      return;
+    }
+  }
+  request_respond(req, &resp);
+}
