@@ -390,7 +390,8 @@ struct long_job {
 struct long_story {
   struct long_job jobs[LONG_JOBS_MAX];
   struct pool_job brief;
-  bool waits;                   ///< long jobs wait for the short one
+  bool waits;                   ///< long jobs wait for the short one, and it for the first of them
+  int limit;                    ///< long jobs that may run at once
   _Atomic(bool) is_brief_done;  ///< the short job ran
   _Atomic(bool) is_brief_first; ///< no long job had ended by then
   _Atomic(int) running;
@@ -409,6 +410,8 @@ static void long_job_work(struct pool_job *job)
   int most = atomic_load(&story->most);
   while (running > most && !atomic_compare_exchange_weak(&story->most, &most, running)) {
   }
+  // The oldest are the first to run: a later one begins only when one of them has ended.
+  atomic_fetch_add(&story->misordered, one->number >= story->limit && atomic_load(&story->ended) == 0 ? 1 : 0);
   atomic_fetch_add(&story->begun, 1);
   int64_t deadline_ms = clock_mono_ms() + LONG_WAIT_MS;
   struct timespec pause = {.tv_nsec = 100000};
@@ -416,7 +419,6 @@ static void long_job_work(struct pool_job *job)
     nanosleep(&pause, NULL);
   }
   atomic_fetch_add(&story->gave_up, story->waits && !atomic_load(&story->is_brief_done) ? 1 : 0);
-  atomic_fetch_add(&story->misordered, atomic_load(&story->begun) > one->number ? 0 : 1);
   atomic_fetch_add(&story->ended, 1);
   atomic_fetch_sub(&story->running, 1);
 }
@@ -424,6 +426,11 @@ static void long_job_work(struct pool_job *job)
 static void brief_job_work(struct pool_job *job)
 {
   struct long_story *story = CONTAINER(job, struct long_story, brief);
+  int64_t deadline_ms = clock_mono_ms() + LONG_WAIT_MS;
+  struct timespec pause = {.tv_nsec = 100000};
+  while (story->waits && atomic_load(&story->begun) < story->limit && clock_mono_ms() < deadline_ms) {
+    nanosleep(&pause, NULL);
+  }
   atomic_store(&story->is_brief_first, atomic_load(&story->ended) == 0);
   atomic_store(&story->is_brief_done, true);
 }
@@ -432,6 +439,7 @@ static void long_probe(int threads, bool waits, struct pool_long_probe *probe)
 {
   struct long_story *story = mem_zalloc(sizeof *story);
   story->waits = waits;
+  story->limit = threads > 1 ? threads - 1 : 1;
   struct pool *pool = pool_new(threads);
   for (int i = 0; i < 2 * threads; i++) {
     story->jobs[i].story = story;
