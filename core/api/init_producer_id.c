@@ -4,10 +4,10 @@
 //
 //   request                                                answer
 //   version 3 on: an id without epoch, or the reverse      INVALID_REQUEST
-//   no transactional id                                    a new id with epoch 0, also when the client has one (KIP-360)
-//   an empty transactional id                              INVALID_REQUEST
-//   a timeout that is not above 0 or above 15 minutes      INVALID_TRANSACTION_TIMEOUT
-//   any other transactional id                             COORDINATOR_NOT_AVAILABLE: there are no transactions yet
+//   no transactional id                                    a new id with epoch 0, also when the client has one
+//   (KIP-360) an empty transactional id                              INVALID_REQUEST a timeout that is not above 0 or
+//   above 15 minutes      INVALID_TRANSACTION_TIMEOUT any other transactional id COORDINATOR_NOT_AVAILABLE: there are
+//   no transactions yet
 //
 // While the controller cannot give ids, the answer is COORDINATOR_LOAD_IN_PROGRESS: producers ask again.
 #include "api/api.h"
@@ -18,7 +18,7 @@
 #include "wire/init_producer_id.h"
 
 enum {
-  INIT_PRODUCER_ID_WITH_EPOCH = 3,           // version that brought id and epoch
+  INIT_PRODUCER_ID_WITH_EPOCH = 3,          // version that brought id and epoch
   INIT_PRODUCER_ID_TIMEOUT_MAX_MS = 900000, // transaction.max.timeout.ms of Kafka
 };
 

@@ -224,7 +224,7 @@ void controller_fail_write(struct controller *controller)
         request->message ? request->message : arena_printf(arena, "%s: %s", op->path, error_text(request->result));
     slog_error("cannot write the metadata: %s", why);
     fail_request(controller->current, is_storage ? WIRE_KAFKA_STORAGE_ERROR : WIRE_UNKNOWN_SERVER_ERROR,
-                arena_printf(arena, "The metadata cannot be written: %s", why), false);
+                 arena_printf(arena, "The metadata cannot be written: %s", why), false);
   }
   controller_finish(controller);
 }
@@ -455,8 +455,7 @@ static void arrive(struct mail *mail)
   run_queue(request->controller);
 }
 
-static void post(struct controller *controller, struct controller_request *request,
-                 enum controller_request_kind kind)
+static void post(struct controller *controller, struct controller_request *request, enum controller_request_kind kind)
 {
   request->controller = controller;
   request->kind = kind;

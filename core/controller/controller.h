@@ -124,9 +124,9 @@ enum controller_request_kind {
 
 /// Start of a request while it is in the controller's hands; all the controller's.
 struct controller_request {
-  struct mail mail;              ///< carries it there and back
-  struct list node;              ///< place in the queue
-  struct controller *controller; ///< whose it is
+  struct mail mail;                  ///< carries it there and back
+  struct list node;                  ///< place in the queue
+  struct controller *controller;     ///< whose it is
   enum controller_request_kind kind; ///< what it is the start of
 };
 
@@ -208,10 +208,10 @@ void controller_delete_topics(struct controller *controller, struct controller_d
 
 /// A request for a producer id. Embed it in the worker's request.
 struct controller_producer_id {
-  struct controller_request base; ///< first; the controller's
-  int64_t id;                     ///< out: never given before; -1 on failure
-  int16_t error_code;             ///< out: Kafka's
-  struct event_loop *reply;       ///< loop that `done` runs on; NULL: on the control thread
+  struct controller_request base;                       ///< first; the controller's
+  int64_t id;                                           ///< out: never given before; -1 on failure
+  int16_t error_code;                                   ///< out: Kafka's
+  struct event_loop *reply;                             ///< loop that `done` runs on; NULL: on the control thread
   void (*done)(struct controller_producer_id *request); ///< called once
   void *arg;                                            ///< the caller's
 };

@@ -81,7 +81,7 @@ static void block_read(struct metastore_request *request)
   int64_t next = 0;
   if (request->result != 0 || !read_block(op, &next)) {
     slog_error("no producer ids: %s %s", node_path,
-               request->message     ? request->message
+               request->message       ? request->message
                : request->result != 0 ? error_text(request->result)
                                       : "does not say where the last block ended");
     current_request(controller)->error_code = WIRE_UNKNOWN_SERVER_ERROR;

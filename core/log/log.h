@@ -152,8 +152,8 @@ struct log_batch {
 /// each batch's `result` says which.
 ///
 /// Batches of an idempotent producer are judged by producer_state.h. Those that are stored already get a result of 0
-/// and the offset of the stored one; those that are refused get ERR_OUT_OF_ORDER_SEQUENCE or ERR_INVALID_PRODUCER_EPOCH,
-/// which is no failure of the call.
+/// and the offset of the stored one; those that are refused get ERR_OUT_OF_ORDER_SEQUENCE or
+/// ERR_INVALID_PRODUCER_EPOCH, which is no failure of the call.
 ///
 /// @param batches  borrowed; see struct log_batch
 /// @param now_ms   wall time

@@ -106,8 +106,7 @@ int log_append(struct log *log, struct log_batch *batches, int count, int32_t le
       batch->base_offset = offset;
       batch->is_duplicate = false;
       batch->result = 0;
-      is_admitted =
-          !batch_has_producer(batch->bytes) || log_producers_admit(log, batch, now_ms, end);
+      is_admitted = !batch_has_producer(batch->bytes) || log_producers_admit(log, batch, now_ms, end);
       if (!is_admitted) {
         break;
       }

@@ -176,8 +176,9 @@ int producers_check(const struct producers *producers, struct producer_append *b
     expected = sequence_add(producer->batches[producer->count - 1].last_sequence, 1);
   }
   if (batch->first_sequence != expected) {
-    return error_set(ERR_OUT_OF_ORDER_SEQUENCE, "producer %" PRId64 ": sequence %" PRId32 " came where %" PRId32
-                     " was due", producer->id, batch->first_sequence, expected);
+    return error_set(ERR_OUT_OF_ORDER_SEQUENCE,
+                     "producer %" PRId64 ": sequence %" PRId32 " came where %" PRId32 " was due", producer->id,
+                     batch->first_sequence, expected);
   }
   return 0;
 }

@@ -31,8 +31,8 @@
 #include "base/list.h"
 
 enum {
-  PRODUCER_BATCHES = 5,  ///< batches remembered of each producer; Kafka's number, clients rely on it
-  PRODUCERS_MAX = 50000, ///< producers remembered in one log
+  PRODUCER_BATCHES = 5,   ///< batches remembered of each producer; Kafka's number, clients rely on it
+  PRODUCERS_MAX = 50000,  ///< producers remembered in one log
   PRODUCER_DUPLICATE = 1, ///< verdict: the batch is stored already
 };
 
@@ -46,14 +46,14 @@ struct producer_batch {
 
 /// One producer.
 struct producer {
-  struct producer *next;                            ///< in its hash slot
-  struct list node;                                 ///< by age
-  int64_t id;                                       ///< producer id, >= 0
-  int64_t seen_ms;                                  ///< wall time of its last append, or of the load
-  int64_t timestamp;                                ///< of its last batch or marker
-  int16_t epoch;                                    ///< its latest epoch
-  int16_t count;                                    ///< batches
-  struct producer_batch batches[PRODUCER_BATCHES];  ///< oldest first
+  struct producer *next;                           ///< in its hash slot
+  struct list node;                                ///< by age
+  int64_t id;                                      ///< producer id, >= 0
+  int64_t seen_ms;                                 ///< wall time of its last append, or of the load
+  int64_t timestamp;                               ///< of its last batch or marker
+  int16_t epoch;                                   ///< its latest epoch
+  int16_t count;                                   ///< batches
+  struct producer_batch batches[PRODUCER_BATCHES]; ///< oldest first
 };
 
 struct producer_undo;
