@@ -128,6 +128,9 @@ void log_producers_note(struct log *log, const struct log_batch *batch, int64_t 
 /// Finds out who wrote to the log: from the newest snapshot and what follows it. Start-up, or the appender on the pool.
 int log_producers_load(struct log *log, int64_t now_ms);
 
+/// Forgets all producers, and removes their snapshots: the log begins anew. Appender on the pool, or start-up.
+int log_producers_reset(struct log *log);
+
 /// Packs a snapshot of the producers, for the next flush to write. Appender.
 ///
 /// @param offset  what comes next: the log's end, or where the segment begins that follows

@@ -211,8 +211,9 @@ static bool is_segment_base(const struct segment_list *segments, int64_t offset)
   return index >= 0 && segments->segments[index]->base_offset == offset;
 }
 
-/// Loads the newest snapshot that can be read; removes what lies above the end, and, of those that no segment begins
-/// with, what is older than the one that was loaded.
+/// Loads the newest snapshot that can be read; removes what lies above the end or before all segments (batches that
+/// came after it are gone: it would have producers wait for sequences of long ago), and, of those that no segment
+/// begins with, what is older than the one that was loaded.
 ///
 /// @param[out] offset  its offset, -1: none
 static int load_newest(struct log *log, struct snapshot_list *list, int64_t now_ms, int64_t *offset)
@@ -221,7 +222,7 @@ static int load_newest(struct log *log, struct snapshot_list *list, int64_t now_
   *offset = -1;
   for (int i = 0; i < list->count; i++) {
     int64_t found = list->offsets[i];
-    if (found > end_offset) {
+    if (found > end_offset || found < log_list(log)->segments[0]->base_offset) {
       TRY(remove_snapshot(log, found));
     } else if (*offset < 0) {
       int loaded = load_snapshot(log, found, now_ms);
@@ -267,6 +268,19 @@ static int replay_segment(struct log *log, const struct segment *seg, int64_t fr
     result = 0;
   }
   mem_free(path);
+  return result;
+}
+
+int log_producers_reset(struct log *log)
+{
+  struct snapshot_list list = {0};
+  producers_clear(&log->producers);
+  log->snapshot_offset = log_end_offset(log);
+  int result = dir_list(log_dir(log), list_add, &list);
+  for (int i = 0; i < list.count && result >= 0; i++) {
+    result = remove_snapshot(log, list.offsets[i]);
+  }
+  mem_free(list.offsets);
   return result;
 }
 

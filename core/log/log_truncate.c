@@ -155,7 +155,7 @@ int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offs
   }
   atomic_fetch_sub(&log->size_bytes, sizes);
   atomic_store(&log->is_dir_dirty, true);
-  TRY(log_producers_load(log, now_ms));
+  TRY(log_producers_reset(log));
   log->is_broken = false;
   return 0;
 }

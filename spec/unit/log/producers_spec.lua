@@ -242,6 +242,36 @@ describe("the producers of a log", function()
     log:close()
   end)
 
+  it("are forgotten with the snapshot of the last stop when the log begins anew", function()
+    for _, anew in ipairs { 2, 4, 20 } do
+      local log = logs.open()
+      for i = 0, 3 do send(log, i) end
+      log = reopen(log, { is_clean = true })
+      assert.same({ 4 }, snapshots(log))
+      assert.equal(0, C.log_truncate_all(log.log, anew, anew, NOW))
+      assert.same({}, snapshots(log))
+      assert.equal("stored " .. anew, send(log, 3))
+      log = reopen(log, { is_clean = true })
+      assert.equal("duplicate " .. anew, send(log, 3))
+      log:close()
+    end
+  end)
+
+  it("do not count a snapshot from before the first segment", function()
+    local log = logs.open { config = SMALL }
+    for i = 0, 2 do send(log, i) end
+    log = reopen(log, { is_clean = true, config = SMALL })
+    for i = 3, 9 do send(log, i) end
+    assert.equal(2, C.log_delete_before(log.log, 8, NOW))
+    assert.same({ 3 }, snapshots(log))
+    log:crash()
+    log = assert(logs.open { dir = log.dir, config = SMALL, start = 8 })
+    assert.same({}, snapshots(log))
+    assert.equal("duplicate 9", send(log, 9))
+    assert.equal("stored 10", send(log, 10))
+    log:close()
+  end)
+
   it("do not count a snapshot above the log's end", function()
     local log = logs.open()
     for i = 0, 3 do send(log, i) end
