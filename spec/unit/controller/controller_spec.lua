@@ -358,7 +358,8 @@ describe("controller", function()
       assert.equal('{"version":1,"broker":1,"block_start":"6000","block_end":"6999"}', node(NODE))
     end)
 
-    for _, text in ipairs { "{", "{}", '{"block_end":17}', '{"block_end":"x"}', '{"block_end":"-5"}', '{"block_end":"9223372036854775000"}' } do
+    for _, text in ipairs { "{", "{}", '{"block_end":17}', '{"block_end":"x"}', '{"block_end":"-5"}',
+      '{"block_end":"9223372036854775000"}' } do
       it("are not given when the store says " .. text, function()
         start()
         C.controller_driver_write(driver, NODE, text, false)
