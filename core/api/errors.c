@@ -40,6 +40,10 @@ int16_t api_wire_error(int code)
     case ERR_NO_FILES:
     case ERR_STORAGE_OFFLINE:
       return WIRE_KAFKA_STORAGE_ERROR;
+    case ERR_OUT_OF_ORDER_SEQUENCE:
+      return WIRE_OUT_OF_ORDER_SEQUENCE_NUMBER;
+    case ERR_INVALID_PRODUCER_EPOCH:
+      return WIRE_INVALID_PRODUCER_EPOCH;
     case ERR_NOT_ENOUGH_REPLICAS:
       return WIRE_NOT_ENOUGH_REPLICAS;
     case ERR_TIMEOUT:

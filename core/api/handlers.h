@@ -17,6 +17,7 @@ void api_versions_handle(struct request *req);     // api_versions.c
 void create_topics_handle(struct request *req);    // create_topics.c
 void delete_topics_handle(struct request *req);    // delete_topics.c
 void describe_configs_handle(struct request *req); // describe_configs.c
+void init_producer_id_handle(struct request *req); // init_producer_id.c
 
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);

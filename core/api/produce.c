@@ -46,7 +46,11 @@ static void produce_fill_partition(struct produce *produce, struct produce_part 
   if (part->error == WIRE_NONE) {
     out->base_offset = part->job.batch.base_offset;
     out->log_start_offset = part->job.log_start_offset;
-    out->log_append_time_ms = part->is_append_time ? verdict->header.max_timestamp : -1;
+    if (part->job.batch.is_duplicate) {
+      out->log_append_time_ms = part->job.batch.stored_timestamp;
+    } else if (part->is_append_time) {
+      out->log_append_time_ms = verdict->header.max_timestamp;
+    }
     return;
   }
   if (part->job.log_start_offset >= 0) {

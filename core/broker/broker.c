@@ -235,6 +235,7 @@ static int broker_open_logs(struct broker *broker)
       .metadata = options->metadata,
       .recovery_threads = config->num_recovery_threads_per_data_dir,
       .retention_check_ms = config->log_retention_check_interval_ms,
+      .producer_expiration_ms = config->producer_id_expiration_ms,
       .flush_checkpoint_ms = config->log_flush_offset_checkpoint_interval_ms,
       .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,

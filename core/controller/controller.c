@@ -80,20 +80,36 @@ static struct controller_drop *drop_of(struct controller_request *request)
   return CONTAINER_OF(request, struct controller_drop, base);
 }
 
+static struct controller_producer_id *producer_id_of(struct controller_request *request)
+{
+  return CONTAINER_OF(request, struct controller_producer_id, base);
+}
+
 static void deliver(struct mail *mail)
 {
   struct controller_request *request = CONTAINER_OF(mail, struct controller_request, mail);
-  if (request->is_drop) {
-    drop_of(request)->done(drop_of(request));
-  } else {
-    create_of(request)->done(create_of(request));
+  switch (request->kind) {
+    case CONTROLLER_CREATE:
+      create_of(request)->done(create_of(request));
+      break;
+    case CONTROLLER_DROP:
+      drop_of(request)->done(drop_of(request));
+      break;
+    case CONTROLLER_PRODUCER_ID:
+      producer_id_of(request)->done(producer_id_of(request));
+      break;
   }
 }
 
-/// Gives an error to every topic that would have been changed; `is_all`: to every topic.
-static void fail_topics(struct controller_request *request, int16_t code, const char *message, bool is_all)
+/// Gives an error to every topic that would have been changed, or to the producer; `is_all`: to every topic.
+static void fail_request(struct controller_request *request, int16_t code, const char *message, bool is_all)
 {
-  if (request->is_drop) {
+  if (request->kind == CONTROLLER_PRODUCER_ID) {
+    producer_id_of(request)->id = -1;
+    producer_id_of(request)->error_code = code;
+    return;
+  }
+  if (request->kind == CONTROLLER_DROP) {
     struct controller_drop *drop = drop_of(request);
     for (int32_t i = 0; i < drop->topic_count; i++) {
       struct controller_old_topic *topic = &drop->topics[i];
@@ -123,7 +139,9 @@ static void fail_topics(struct controller_request *request, int16_t code, const 
 /// Has a request's `done` run, on its loop.
 static void answer(struct controller_request *request)
 {
-  struct event_loop *reply = request->is_drop ? drop_of(request)->reply : create_of(request)->reply;
+  struct event_loop *reply = request->kind == CONTROLLER_CREATE ? create_of(request)->reply
+                             : request->kind == CONTROLLER_DROP ? drop_of(request)->reply
+                                                                : producer_id_of(request)->reply;
   request->mail.run = deliver;
   if (reply) {
     event_loop_post(reply, &request->mail);
@@ -136,14 +154,14 @@ static void answer(struct controller_request *request)
 static void complete_all(struct controller *controller)
 {
   if (controller->current) {
-    fail_topics(controller->current, WIRE_NOT_CONTROLLER, not_controller, false);
+    fail_request(controller->current, WIRE_NOT_CONTROLLER, not_controller, false);
     deliver(&controller->current->mail);
     controller->current = NULL;
   }
   while (!list_is_empty(&controller->queue)) {
     struct controller_request *request = CONTAINER_OF(controller->queue.next, struct controller_request, node);
     list_remove(&request->node);
-    fail_topics(request, WIRE_NOT_CONTROLLER, not_controller, true);
+    fail_request(request, WIRE_NOT_CONTROLLER, not_controller, true);
     deliver(&request->mail);
   }
 }
@@ -173,11 +191,10 @@ static void log_auto_refusal(struct controller *controller, const struct control
   }
 }
 
-/// Answers the current request and turns to the next.
-static void finish(struct controller *controller)
+void controller_finish(struct controller *controller)
 {
   struct controller_request *request = controller->current;
-  if (!request->is_drop && create_of(request)->is_auto) {
+  if (request->kind == CONTROLLER_CREATE && create_of(request)->is_auto) {
     log_auto_refusal(controller, create_of(request));
   }
   controller->current = NULL;
@@ -189,26 +206,27 @@ static void finish(struct controller *controller)
   tell_stopped(controller);
 }
 
-/// The metastore refused a write: answers with what that means to a client.
-static void fail_write(struct controller *controller)
+void controller_fail_write(struct controller *controller)
 {
   const struct metastore_request *request = &controller->request;
-  struct arena *arena =
-      controller->current->is_drop ? drop_of(controller->current)->arena : create_of(controller->current)->arena;
+  struct controller_request *current = controller->current;
+  struct arena *arena = current->kind == CONTROLLER_CREATE ? create_of(current)->arena
+                        : current->kind == CONTROLLER_DROP ? drop_of(current)->arena
+                                                           : &controller->arena;
   const struct metastore_op *op = &request->ops[request->failed_op];
   if (op->kind == METASTORE_CHECK && (request->result == ERR_BAD_VERSION || request->result == ERR_NOT_FOUND)) {
     slog_warn("another broker has become controller");
     controller->state = CONTROLLER_FAILED;
-    fail_topics(controller->current, WIRE_NOT_CONTROLLER, not_controller, false);
+    fail_request(controller->current, WIRE_NOT_CONTROLLER, not_controller, false);
   } else {
     bool is_storage = request->result == ERR_IO || request->result == ERR_NO_SPACE || request->result == ERR_READ_ONLY;
     const char *why =
         request->message ? request->message : arena_printf(arena, "%s: %s", op->path, error_text(request->result));
     slog_error("cannot write the metadata: %s", why);
-    fail_topics(controller->current, is_storage ? WIRE_KAFKA_STORAGE_ERROR : WIRE_UNKNOWN_SERVER_ERROR,
-                arena_printf(arena, "The metadata cannot be written: %s", why), false);
+    fail_request(controller->current, is_storage ? WIRE_KAFKA_STORAGE_ERROR : WIRE_UNKNOWN_SERVER_ERROR,
+                 arena_printf(arena, "The metadata cannot be written: %s", why), false);
   }
-  finish(controller);
+  controller_finish(controller);
 }
 
 // ---- steps that creating and deleting share ----
@@ -291,14 +309,14 @@ static void create_opened(struct controller *controller)
     metadata_draft_put_topic(draft, controller->topics[i]);
   }
   controller_publish(controller, metadata_draft_finish(draft));
-  finish(controller);
+  controller_finish(controller);
 }
 
 static void create_written(struct metastore_request *request)
 {
   struct controller *controller = request->arg;
   if (request->result != 0) {
-    fail_write(controller);
+    controller_fail_write(controller);
     return;
   }
   for (int32_t i = 0; i < controller->topic_count; i++) {
@@ -317,7 +335,7 @@ static void create_begin(struct controller *controller, struct controller_create
   struct metadata_topic **made = arena_alloc(create->arena, (size_t)create->topic_count * sizeof *made);
   int32_t count = topic_plan_create(&context, create, made);
   if (count == 0) {
-    finish(controller);
+    controller_finish(controller);
     return;
   }
   keep_topics(controller, (const struct metadata_topic **)made, create->topic_count, count);
@@ -339,7 +357,7 @@ static void delete_removed(struct metastore_request *request)
     slog_error("cannot remove the nodes of deleted topics: %s",
                request->message ? request->message : error_text(request->result));
   }
-  finish(controller);
+  controller_finish(controller);
 }
 
 static void delete_applied(struct controller *controller)
@@ -357,7 +375,7 @@ static void delete_asked(struct metastore_request *request)
 {
   struct controller *controller = request->arg;
   if (request->result != 0) {
-    fail_write(controller);
+    controller_fail_write(controller);
     return;
   }
   struct metadata_draft *draft = metadata_draft_new(metadata_cache_get(controller->settings.cache));
@@ -375,7 +393,7 @@ static void delete_begin(struct controller *controller, struct controller_drop *
   const struct metadata_topic **doomed = arena_alloc(drop->arena, (size_t)drop->topic_count * sizeof *doomed);
   int32_t count = topic_plan_delete(&context, drop, doomed);
   if (count == 0) {
-    finish(controller);
+    controller_finish(controller);
     return;
   }
   keep_topics(controller, doomed, drop->topic_count, count);
@@ -392,7 +410,7 @@ static void delete_begin(struct controller *controller, struct controller_drop *
 
 static void run_queue(struct controller *controller)
 {
-  // finish() may be called from within: the loop here goes on, instead of a stack that grows with the queue.
+  // controller_finish() may be called from within: the loop here goes on, instead of a stack that grows with the queue.
   if (controller->is_running || controller->state == CONTROLLER_IDLE) {
     return;
   }
@@ -402,9 +420,11 @@ static void run_queue(struct controller *controller)
     list_remove(&request->node);
     controller->current = request;
     if (controller->state == CONTROLLER_FAILED) {
-      fail_topics(request, WIRE_NOT_CONTROLLER, not_controller, true);
-      finish(controller);
-    } else if (request->is_drop) {
+      fail_request(request, WIRE_NOT_CONTROLLER, not_controller, true);
+      controller_finish(controller);
+    } else if (request->kind == CONTROLLER_PRODUCER_ID) {
+      controller_give_producer_id(controller);
+    } else if (request->kind == CONTROLLER_DROP) {
       delete_begin(controller, drop_of(request));
     } else {
       create_begin(controller, create_of(request));
@@ -435,20 +455,27 @@ static void arrive(struct mail *mail)
   run_queue(request->controller);
 }
 
-static void post(struct controller *controller, struct controller_request *request, bool is_drop)
+static void post(struct controller *controller, struct controller_request *request, enum controller_request_kind kind)
 {
   request->controller = controller;
-  request->is_drop = is_drop;
+  request->kind = kind;
   request->mail.run = arrive;
   event_loop_post(controller->settings.loop, &request->mail);
 }
 
 void controller_create_topics(struct controller *controller, struct controller_create *create)
 {
-  post(controller, &create->base, false);
+  post(controller, &create->base, CONTROLLER_CREATE);
 }
 
 void controller_delete_topics(struct controller *controller, struct controller_drop *drop)
 {
-  post(controller, &drop->base, true);
+  post(controller, &drop->base, CONTROLLER_DROP);
+}
+
+void controller_new_producer_id(struct controller *controller, struct controller_producer_id *request)
+{
+  request->id = -1;
+  request->error_code = WIRE_NONE;
+  post(controller, &request->base, CONTROLLER_PRODUCER_ID);
 }

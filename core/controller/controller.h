@@ -116,12 +116,18 @@ const char *controller_cluster_id(const struct controller *controller);
 
 // ---- requests ----
 
+enum controller_request_kind {
+  CONTROLLER_CREATE,      ///< a struct controller_create
+  CONTROLLER_DROP,        ///< a struct controller_drop
+  CONTROLLER_PRODUCER_ID, ///< a struct controller_producer_id
+};
+
 /// Start of a request while it is in the controller's hands; all the controller's.
 struct controller_request {
-  struct mail mail;              ///< carries it there and back
-  struct list node;              ///< place in the queue
-  struct controller *controller; ///< whose it is
-  bool is_drop;                  ///< a struct controller_drop, otherwise a struct controller_create
+  struct mail mail;                  ///< carries it there and back
+  struct list node;                  ///< place in the queue
+  struct controller *controller;     ///< whose it is
+  enum controller_request_kind kind; ///< what it is the start of
 };
 
 // ---- creating topics ----
@@ -197,3 +203,18 @@ struct controller_drop {
 /// Deletes topics. Any thread; never blocks. When `done` runs, the image has no such topics and the names may be used
 /// again; their files may still be on their way out.
 void controller_delete_topics(struct controller *controller, struct controller_drop *drop);
+
+// ---- producer ids ----
+
+/// A request for a producer id. Embed it in the worker's request.
+struct controller_producer_id {
+  struct controller_request base;                       ///< first; the controller's
+  int64_t id;                                           ///< out: never given before; -1 on failure
+  int16_t error_code;                                   ///< out: Kafka's
+  struct event_loop *reply;                             ///< loop that `done` runs on; NULL: on the control thread
+  void (*done)(struct controller_producer_id *request); ///< called once
+  void *arg;                                            ///< the caller's
+};
+
+/// Gives a producer id (producer_ids.c). Any thread; never blocks.
+void controller_new_producer_id(struct controller *controller, struct controller_producer_id *request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller's insides: controller.c (queue and changes), writes.c (steps of metastore writes), load.c (start),
-// static_topics.c (what becomes of the topic blocks).
+// static_topics.c (what becomes of the topic blocks), producer_ids.c (ids for producers).
 #pragma once
 
 #include "base/arena.h"
@@ -35,6 +35,8 @@ struct controller {
   struct loader *loader;                     ///< the load under way, or NULL
   void (*stopped)(void *arg);                ///< stopping: told when no request is under way; NULL otherwise
   void *stopped_arg;                         ///< for `stopped`
+  int64_t producer_id;                       ///< the next to give, of the block that this broker has
+  int64_t producer_id_end;                   ///< first one after the block; the same: there is none left
   int64_t refusal_logged_ms;                 ///< when a topic that is not created automatically was last logged
 };
 
@@ -45,6 +47,15 @@ void controller_apply(struct controller *controller, enum controller_change_kind
 
 /// Publishes an image (taken) and tells who wants to know.
 void controller_publish(struct controller *controller, struct metadata_image *image);
+
+/// Works on a request for a producer id, which is the current one: answers it, or first takes the next block.
+void controller_give_producer_id(struct controller *controller);
+
+/// Answers the current request and turns to the next.
+void controller_finish(struct controller *controller);
+
+/// The metastore refused the current request's write: answers with what that means to a client.
+void controller_fail_write(struct controller *controller);
 
 /// "s" unless there is one: "3 partitions".
 const char *controller_plural(int32_t count);

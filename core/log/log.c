@@ -56,6 +56,7 @@ struct log *log_new(const struct log_open_args *args)
   atomic_init(&log->path, log_path_new(args->dir));
   atomic_init(&log->config, log_config_new(&args->config));
   leader_epochs_create(&log->epochs);
+  producers_create(&log->producers);
   pthread_mutex_init(&log->flush_lock, NULL);
   log->topic_id = args->topic_id;
   log->on_deleted = args->on_deleted;
@@ -73,6 +74,8 @@ void log_free(struct log *log)
   mem_free(list);
   tail_destroy(&log->tail);
   leader_epochs_destroy(&log->epochs);
+  log_snapshots_drop(log);
+  producers_destroy(&log->producers);
   pthread_mutex_destroy(&log->flush_lock);
   mem_free(atomic_load(&log->config));
   mem_free(atomic_load(&log->path));
@@ -301,6 +304,7 @@ static int log_flush_locked(struct log *log, int64_t offset)
   int64_t end_offset = log_end_offset(log);
   int64_t to_offset = offset < end_offset ? offset : end_offset;
   int64_t from_offset = log_recovery_point(log);
+  TRY(log_snapshots_write(log));
   if (to_offset <= from_offset) {
     return 0;
   }
@@ -350,6 +354,7 @@ static int log_finish(struct log *log)
   for (int i = 0; i < list->count; i++) {
     TRY(segment_trim_indexes(list->segments[i], dir));
   }
+  log_snapshot_take(log, log_end_offset(log));
   TRY(log_flush(log, INT64_MAX));
   for (int i = 0; i < list->count; i++) {
     TRY(segment_sync_indexes(list->segments[i], dir));

@@ -140,6 +140,8 @@ struct log_batch {
   int32_t last_offset_delta; ///< of the batch's header; >= 0
   int64_t max_timestamp;     ///< largest record timestamp, -1 when it has none
   int64_t base_offset;       ///< out: offset of the first record (log_append_as_follower: in)
+  int64_t stored_timestamp;  ///< out: largest timestamp of the stored batch, for a duplicate
+  bool is_duplicate;         ///< out: stored before, with base_offset, and so not again
   int result;                ///< out: 0 or ERR_*
 };
 
@@ -148,6 +150,10 @@ struct log_batch {
 ///
 /// A failure leaves the log as it was before the batch that failed; earlier batches of the call are in the log, and
 /// each batch's `result` says which.
+///
+/// Batches of an idempotent producer are judged by producer_state.h. Those that are stored already get a result of 0
+/// and the offset of the stored one; those that are refused get ERR_OUT_OF_ORDER_SEQUENCE or
+/// ERR_INVALID_PRODUCER_EPOCH, which is no failure of the call.
 ///
 /// @param batches  borrowed; see struct log_batch
 /// @param now_ms   wall time
@@ -345,6 +351,15 @@ struct log_retention {
 /// `high_watermark`. Warns once per segment whose records lie in the future. Any thread, inside the epoch; deletes
 /// nothing.
 void log_retention_pick(struct log *log, int64_t now_ms, int64_t high_watermark, struct log_retention *pick);
+
+// --- producers (log_producers.c)
+// ---------------------------------------------------------------------------------------
+
+/// True when producers have been silent for `expiration_ms`. Any thread.
+bool log_has_expired_producers(const struct log *log, int64_t now_ms, int64_t expiration_ms);
+
+/// Forgets them; returns how many. While holding the appender.
+int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms);
 
 // --- durability (log.c)
 // ------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ struct append_plan {
   uint32_t time_index_count; ///< time-index entries
 };
 
-static int append_gather(struct log *log, struct log_batch *batches, int count, int64_t now_ms);
+static int append_gather(struct log *log, struct log_batch *batches, int count, int64_t now_ms, int mark);
 static int append_write(struct log *log, struct log_batch *batches, int count, int64_t now_ms);
 static int64_t append_timestamp(const struct log_batch *batch);
 
@@ -40,12 +40,24 @@ static void append_fail(struct log_batch *batches, int count, int result)
   }
 }
 
+/// Tells the producers of batches.
+static void append_note(struct log *log, const struct log_batch *batches, int count, int64_t now_ms, int mark)
+{
+  for (int i = 0; i < count; i++) {
+    if (batch_has_producer(batches[i].bytes)) {
+      log_producers_note(log, &batches[i], now_ms, mark < 0 ? -1 : mark + i);
+    }
+  }
+}
+
 /// Appends batches that have their offsets, segment by segment.
-static int append_all(struct log *log, struct log_batch *batches, int count, int64_t now_ms)
+///
+/// @param mark  of the first batch, whose producers know of it already; -1: they are told when it is written
+static int append_all(struct log *log, struct log_batch *batches, int count, int64_t now_ms, int mark)
 {
   int done = 0;
   while (done < count) {
-    int taken = append_gather(log, batches + done, count - done, now_ms);
+    int taken = append_gather(log, batches + done, count - done, now_ms, mark < 0 ? -1 : mark + done);
     int result = taken < 0 ? taken : append_write(log, batches + done, taken, now_ms);
     if (result == ERR_NOT_FOUND || result == ERR_PERMISSION) {
       // The files of an open log are gone, or nobody may write them any more: to the log the disk is gone.
@@ -57,9 +69,21 @@ static int append_all(struct log *log, struct log_batch *batches, int count, int
       append_fail(batches + done, count - done, result);
       return result;
     }
+    if (mark < 0) {
+      append_note(log, batches + done, taken, now_ms, -1);
+    }
     done += taken;
   }
   return 0;
+}
+
+/// Has the producers forget what was not written of a row.
+static void append_undo_producers(struct log *log, const struct log_batch *batches, int first, int end)
+{
+  while (first < end && batches[first].result == 0) {
+    first++;
+  }
+  producers_undo(&log->producers, first);
 }
 
 int log_append(struct log *log, struct log_batch *batches, int count, int32_t leader_epoch, int64_t now_ms)
@@ -75,22 +99,33 @@ int log_append(struct log *log, struct log_batch *batches, int count, int32_t le
   for (int first = 0; first < count;) {
     int end = first;
     int64_t offset = log_end_offset(log);
+    bool is_admitted = true;
+    producers_begin(&log->producers);
     while (end < count && batches[end].size <= (size_t)segment_bytes) {
-      struct log_batch *batch = &batches[end++];
+      struct log_batch *batch = &batches[end];
       batch->base_offset = offset;
+      batch->is_duplicate = false;
       batch->result = 0;
+      is_admitted = !batch_has_producer(batch->bytes) || log_producers_admit(log, batch, now_ms, end);
+      if (!is_admitted) {
+        break;
+      }
+      end++;
       batch_set_offsets(batch->bytes, offset, leader_epoch);
       offset += batch->last_offset_delta + INT64_C(1);
     }
     if (end > first) {
       log_assign_leader_epoch(log, leader_epoch);
-      int appended = append_all(log, batches + first, end - first, now_ms);
+      int appended = append_all(log, batches + first, end - first, now_ms, first);
       if (appended < 0) {
         append_fail(batches + end, count - end, appended);
+        append_undo_producers(log, batches, first, end);
         return appended;
       }
     }
-    if (end < count) {
+    if (!is_admitted) {
+      end++; // Stored before, or refused: its result is there, and it is not written.
+    } else if (end < count) {
       batches[end].result = error_set(ERR_LIMIT, "a batch of %zu bytes is larger than a segment (%" PRId32 ") of %s",
                                       batches[end].size, segment_bytes, log_dir(log));
       result = result < 0 ? result : batches[end].result;
@@ -127,7 +162,7 @@ int log_append_as_follower(struct log *log, struct log_batch *batches, int count
   for (int i = 0; i < count; i++) {
     leader_epochs_assign(&log->epochs, batch_leader_epoch(batches[i].bytes), batches[i].base_offset);
   }
-  return append_all(log, batches, count, now_ms);
+  return append_all(log, batches, count, now_ms, -1);
 }
 
 // --- where a segment ends --------------------------------------------------------------------------------------------
@@ -186,15 +221,23 @@ static bool append_is_roll_due(const struct append_plan *plan, const struct segm
 
 /// Counts the batches that go into the active segment, which is a new one when the first does not fit.
 ///
+/// @param mark  as append_all() has it
 /// @return at least 1, or ERR_* when no segment could be begun
-static int append_gather(struct log *log, struct log_batch *batches, int count, int64_t now_ms)
+static int append_gather(struct log *log, struct log_batch *batches, int count, int64_t now_ms, int mark)
 {
   const struct log_config *config = log_get_config(log);
   struct segment *seg = log_active(log);
   struct append_plan plan;
   append_plan_begin(&plan, seg);
   if (append_is_roll_due(&plan, seg, config, &batches[0], now_ms)) {
+    // The snapshot taken here must not know of what is not written yet.
+    if (mark >= 0) {
+      producers_undo(&log->producers, mark);
+    }
     TRY(log_roll_to(log, batches[0].base_offset, now_ms));
+    if (mark >= 0) {
+      append_note(log, batches, count, now_ms, mark);
+    }
     seg = log_active(log);
     append_plan_begin(&plan, seg);
   }
@@ -309,6 +352,7 @@ int log_roll_to(struct log *log, int64_t base_offset, int64_t now_ms)
   }
   fresh->segments[list->count] = seg;
   log_publish_list(log, fresh);
+  log_snapshot_take(log, base_offset);
   if (log->on_rolled != NULL) {
     log->on_rolled(log->arg, log, log_end_offset(log));
   }

@@ -44,6 +44,7 @@ struct log_manager_config {
   const char *metadata;                 ///< absolute path of the metastore; NULL: do not compare
   int recovery_threads;                 ///< num.recovery.threads.per.data.dir, at least 1
   int64_t retention_check_ms;           ///< log.retention.check.interval.ms
+  int64_t producer_expiration_ms;       ///< producer.id.expiration.ms; 0: producers are not forgotten
   int64_t flush_checkpoint_ms;          ///< log.flush.offset.checkpoint.interval.ms; these three: below 1 counts as 1
   int64_t start_offset_checkpoint_ms;   ///< log.flush.start.offset.checkpoint.interval.ms
   int64_t high_watermark_checkpoint_ms; ///< replica.high.watermark.checkpoint.interval.ms

@@ -100,6 +100,7 @@ struct log_manager {
   struct event_loop *loop;              ///< control loop or NULL
   struct pool *pool;                    ///< or NULL
   struct log_work work[LOG_WORK_COUNT]; ///< periodic
+  int64_t producer_expiration_ms;       ///< see struct log_manager_config
   struct deletion_queue deletions;      ///< delayed removals
   int64_t reserve_bytes;                ///< a new log goes where more than this is free, if anywhere
   bool is_running;                      ///< guarded by `lock`: jobs may be submitted to the pool

@@ -33,6 +33,9 @@ int log_open(const struct log_open_args *args, struct log **log)
   if (result == 0) {
     result = open_segments(opened, args, has_epochs);
   }
+  if (result == 0) {
+    result = log_producers_load(opened, args->now_ms);
+  }
   if (result < 0) {
     log_fail(opened, result);
     struct error_detail detail = *error_last();

@@ -7,6 +7,7 @@
 //   log_recovery*.c after a crash: check, cut          log_cut.c       keep what was cut
 //   log.c           getters, close, flush              log_time.c      search by time
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
+//   log_producers.c producers and their snapshots
 //
 // Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O,
 // only on the pool or at start-up. Inside it: leader_epochs.write_lock. Nothing else is locked while they are held but
@@ -21,10 +22,12 @@
 #include "base/epoch.h"
 #include "log/leader_epochs.h"
 #include "log/log.h"
+#include "log/producer_state.h"
 #include "log/segment.h"
 #include "log/tail.h"
 
 struct iovec;
+struct log_snapshot;
 
 /// The folder's path; replaced whole by log_rename().
 struct log_path {
@@ -57,6 +60,9 @@ struct log {
   _Atomic(uint64_t) cuts;                      ///< counts truncations: a reader that sees it change begins anew
   struct tail tail;                            ///< positions of the newest batches
   struct leader_epochs epochs;                 ///< leader-epoch-checkpoint
+  struct producers producers;                  ///< who wrote with sequence numbers. Appender
+  int64_t snapshot_offset;                     ///< of the newest snapshot that was taken or loaded. Appender
+  _Atomic(struct log_snapshot *) snapshots;    ///< taken, not written yet, newest first; owned
   pthread_mutex_t flush_lock;                  ///< see above
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
@@ -109,6 +115,32 @@ int log_open_segment(struct log *log, struct segment *seg, struct log_file **fil
 
 /// Begins a new active segment. Appender. @param base_offset  at least the log's end
 int log_roll_to(struct log *log, int64_t base_offset, int64_t now_ms);
+
+/// Judges a batch by its producer's sequence numbers, and notes it when it may be appended. Appender.
+///
+/// @param mark  for producers_undo(), should the append fail
+/// @return false: its `result` is set, with the offset and timestamp of the stored one if it is a duplicate
+bool log_producers_admit(struct log *log, struct log_batch *batch, int64_t now_ms, int mark);
+
+/// Notes a batch that was judged, here or by a leader. Appender. @param mark  for producers_undo(), -1: for good
+void log_producers_note(struct log *log, const struct log_batch *batch, int64_t now_ms, int mark);
+
+/// Finds out who wrote to the log: from the newest snapshot and what follows it. Start-up, or the appender on the pool.
+int log_producers_load(struct log *log, int64_t now_ms);
+
+/// Forgets all producers, and removes their snapshots: the log begins anew. Appender on the pool, or start-up.
+int log_producers_reset(struct log *log);
+
+/// Packs a snapshot of the producers, for the next flush to write. Appender.
+///
+/// @param offset  what comes next: the log's end, or where the segment begins that follows
+void log_snapshot_take(struct log *log, int64_t offset);
+
+/// Writes the snapshots that were taken. Pool, holding flush_lock. @return 0 (also on a full disk), ERR_IO ...
+int log_snapshots_write(struct log *log);
+
+/// Forgets those that were taken. Holding flush_lock, or when nobody else can reach the log.
+void log_snapshots_drop(struct log *log);
 
 /// Renames the files of a segment to *.deleted and hands them on. Appender, or start-up.
 int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t now_ms);

@@ -84,6 +84,7 @@ static void cut_publish(struct log *log, int64_t offset, int64_t segment_base, i
     atomic_store(&log->recovery_point, offset);
   }
   tail_clear(&log->tail);
+  log_snapshots_drop(log);
   atomic_fetch_add(&log->cuts, 1);
   pthread_mutex_unlock(&log->flush_lock);
 }
@@ -112,6 +113,9 @@ int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms)
   int result = cut_segments(log, cut.index + 1, now_ms);
   if (result == 0 && cut.pos < atomic_load(&seg->size)) {
     result = cut_file(log, &cut, now_ms);
+  }
+  if (result == 0) {
+    result = log_producers_load(log, now_ms);
   }
   log->is_broken = result < 0;
   return log_fail(log, result);
@@ -151,6 +155,7 @@ int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offs
   }
   atomic_fetch_sub(&log->size_bytes, sizes);
   atomic_store(&log->is_dir_dirty, true);
+  TRY(log_producers_reset(log));
   log->is_broken = false;
   return 0;
 }

@@ -161,7 +161,6 @@ static const struct config_foreign foreign[] = {
   {"offsets.topic.segment.bytes", NULL},
   {"principal.builder.class", NULL},
   {"process.roles", NULL},
-  {"producer.id.expiration.ms", NULL},
   {"producer.purgatory.purge.interval.requests", NULL},
   {"queued.max.request.bytes", NULL},
   {"queued.max.requests", NULL},

@@ -93,6 +93,8 @@ BROKER_CONFIG_X(INT, num_partitions, "num.partitions", "1", 1, NO_MAX, VALID_ANY
   "Partitions of topics that are created without a number.")
 BROKER_CONFIG_X(INT, num_recovery_threads_per_data_dir, "num.recovery.threads.per.data.dir", "2", 1, NO_MAX, VALID_ANY,
   "Logs of one directory that are recovered at a time.")
+BROKER_CONFIG_X(INT, producer_id_expiration_ms, "producer.id.expiration.ms", "86400000", 1, NO_MAX, VALID_ANY,
+  "How long a partition remembers an idempotent producer that does not write to it.")
 BROKER_CONFIG_X(LONG, replica_high_watermark_checkpoint_interval_ms, "replica.high.watermark.checkpoint.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
   "How often the high watermarks are written.")
 BROKER_CONFIG_X(INT, socket_listen_backlog_size, "socket.listen.backlog.size", "1024", 1, NO_MAX, VALID_ANY,

@@ -177,6 +177,12 @@ static inline int32_t batch_record_count(const uint8_t *bytes)
   return (int32_t)bytes_get_u32(bytes + BATCH_COUNT_POS);
 }
 
+/// True when an idempotent producer sent it.
+static inline bool batch_has_producer(const uint8_t *bytes)
+{
+  return (bytes[BATCH_PRODUCER_ID_POS] & 0x80) == 0;
+}
+
 static inline bool batch_is_transactional(const uint8_t *bytes)
 {
   return (batch_attributes(bytes) & BATCH_TRANSACTIONAL) != 0;

@@ -116,7 +116,7 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
   for (int i = 0; i < count; i++) {
     jobs[i]->batch = batches[i];
     jobs[i]->result = batches[i].result;
-    bytes += batches[i].result == 0 ? (int64_t)batches[i].size : 0;
+    bytes += batches[i].result == 0 && !batches[i].is_duplicate ? (int64_t)batches[i].size : 0;
   }
   high_watermark_appended(part, bytes);
   for (int i = 0; i < count; i++) {

@@ -214,6 +214,21 @@ bool controller_driver_create(struct controller_driver *driver, struct controlle
   return wait_for_all(driver);
 }
 
+static void producer_id_done(struct controller_producer_id *request)
+{
+  came(request->arg);
+}
+
+int64_t controller_driver_producer_id(struct controller_driver *driver, int16_t *error)
+{
+  struct controller_producer_id request = {.done = producer_id_done, .arg = driver};
+  expect(driver, 1);
+  controller_new_producer_id(driver->controller, &request);
+  wait_for_all(driver);
+  *error = request.error_code;
+  return request.id;
+}
+
 bool controller_driver_both(struct controller_driver *driver, struct controller_create *create,
                             struct controller_create *other)
 {

@@ -326,4 +326,52 @@ describe("controller", function()
     assert.equal(0, drop("big")[0].error_code)
     assert.equal("", children "/brokers/topics")
   end)
+
+  describe("producer ids", function()
+    local NODE = "/latest_producer_id_block"
+    local error_code = ffi.new "int16_t[1]"
+
+    local function id() return tonumber(C.controller_driver_producer_id(driver, error_code)) end
+
+    it("count from 0, and come from blocks of 1000 of which the store tells", function()
+      start()
+      assert.same({ 0, 1, 2 }, { id(), id(), id() })
+      assert.equal('{"version":1,"broker":1,"block_start":"0","block_end":"999"}', node(NODE))
+      for _ = 3, 999 do id() end
+      assert.equal('{"version":1,"broker":1,"block_start":"0","block_end":"999"}', node(NODE))
+      assert.equal(1000, id())
+      assert.equal('{"version":1,"broker":1,"block_start":"1000","block_end":"1999"}', node(NODE))
+    end)
+
+    it("are never given twice: a new start takes the next block", function()
+      start()
+      assert.equal(0, id())
+      stop()
+      start()
+      assert.equal(1000, id())
+    end)
+
+    it("go on after a block of another broker", function()
+      start()
+      C.controller_driver_write(driver, NODE, '{"version":1,"broker":7,"block_start":"5000","block_end":"5999"}', false)
+      assert.equal(6000, id())
+      assert.equal('{"version":1,"broker":1,"block_start":"6000","block_end":"6999"}', node(NODE))
+    end)
+
+    for _, text in ipairs { "{", "{}", '{"block_end":17}', '{"block_end":"x"}', '{"block_end":"-5"}',
+      '{"block_end":"9223372036854775000"}' } do
+      it("are not given when the store says " .. text, function()
+        start()
+        C.controller_driver_write(driver, NODE, text, false)
+        assert.same({ -1, C.WIRE_UNKNOWN_SERVER_ERROR }, { id(), error_code[0] })
+        assert.equal(text, node(NODE))
+      end)
+    end
+
+    it("are not given when another broker is controller", function()
+      start()
+      C.controller_driver_write(driver, "/controller_epoch", "9", false)
+      assert.same({ -1, C.WIRE_NOT_CONTROLLER }, { id(), error_code[0] })
+    end)
+  end)
 end)

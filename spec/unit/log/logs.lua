@@ -84,7 +84,8 @@ function M.open(options)
   return self
 end
 
---- Appends byte strings; returns the base offsets, or nil, the error's name and the results.
+--- Appends byte strings; returns the base offsets, or nil, the error's name and the results. Leaves in `results` what
+--- became of each, and in `duplicates` the stored timestamp of those that were stored before.
 function log_methods:append(list, options)
   options = options or {}
   if type(list) == "string" then list = { list } end
@@ -101,11 +102,13 @@ function log_methods:append(list, options)
   self.buffers = buffers -- alive during the call
   local code = options.is_follower and C.log_append_as_follower(self.log, array, #list, now)
     or C.log_append(self.log, array, #list, options.epoch or 0, now)
-  local offsets, results = {}, {}
+  local offsets, results, duplicates = {}, {}, {}
   for i = 1, #list do
     offsets[i] = tonumber(array[i - 1].base_offset)
     results[i] = M.name(array[i - 1].result)
+    duplicates[i] = array[i - 1].is_duplicate and tonumber(array[i - 1].stored_timestamp)
   end
+  self.offsets, self.results, self.duplicates = offsets, results, duplicates
   if code < 0 then return nil, M.name(code), results end
   return offsets
 end
