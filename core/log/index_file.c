@@ -57,15 +57,6 @@ int index_file_zero(const char *path, size_t entry_size, uint32_t first, uint32_
   return result;
 }
 
-int index_file_size(const char *path, int64_t *size)
-{
-  int fd = -1;
-  TRY(file_open(path, FILE_READ, &fd));
-  int result = file_size(fd, size);
-  file_close(fd);
-  return result;
-}
-
 int index_file_sync(const char *path)
 {
   int fd = -1;

@@ -22,8 +22,5 @@ int index_file_trim(const char *path, size_t entry_size, uint32_t count);
 /// Overwrites entries `first` to `end` - 1 with zeros.
 int index_file_zero(const char *path, size_t entry_size, uint32_t first, uint32_t end);
 
-/// Size in bytes; ERR_NOT_FOUND.
-int index_file_size(const char *path, int64_t *size);
-
 /// fsync; a missing file is no error.
 int index_file_sync(const char *path);

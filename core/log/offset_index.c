@@ -21,11 +21,6 @@ void offset_index_destroy(struct offset_index *index)
   mem_free(atomic_load_explicit(&index->ring, memory_order_relaxed));
 }
 
-bool offset_index_is_full(const struct offset_index *index)
-{
-  return atomic_load_explicit(&index->count, memory_order_relaxed) >= index->room;
-}
-
 bool offset_index_is_waiting(const struct offset_index *index)
 {
   return atomic_load_explicit(&index->count, memory_order_relaxed) -

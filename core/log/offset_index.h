@@ -41,9 +41,6 @@ void offset_index_create(struct offset_index *index, uint32_t count, int32_t siz
 /// Frees the ring; waiting entries are lost.
 void offset_index_destroy(struct offset_index *index);
 
-/// True when no entry fits any more. Appender.
-bool offset_index_is_full(const struct offset_index *index);
-
 /// True when many entries wait to be written. Appender.
 bool offset_index_is_waiting(const struct offset_index *index);
 

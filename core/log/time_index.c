@@ -32,11 +32,6 @@ void time_index_destroy(struct time_index *index)
   mem_free(atomic_load_explicit(&index->ring, memory_order_relaxed));
 }
 
-bool time_index_is_full(const struct time_index *index)
-{
-  return atomic_load_explicit(&index->count, memory_order_relaxed) + 1 >= index->room;
-}
-
 bool time_index_is_waiting(const struct time_index *index)
 {
   return atomic_load_explicit(&index->count, memory_order_relaxed) -

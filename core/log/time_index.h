@@ -47,9 +47,6 @@ void time_index_create(struct time_index *index, uint32_t count, const struct ti
 /// Frees the ring; waiting entries are lost.
 void time_index_destroy(struct time_index *index);
 
-/// True when only the entry that closes a segment fits. Appender.
-bool time_index_is_full(const struct time_index *index);
-
 /// True when many entries wait to be written. Appender.
 bool time_index_is_waiting(const struct time_index *index);
 

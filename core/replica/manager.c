@@ -69,11 +69,6 @@ struct partition *replica_manager_find(struct replica_manager *manager, const st
   return partition_directory_find(&manager->directory, topic_id, index);
 }
 
-int64_t replica_manager_count(struct replica_manager *manager)
-{
-  return (int64_t)partition_directory_all(&manager->directory)->count;
-}
-
 // ---- changes ----
 
 static bool replica_is_here(const struct replica_manager *manager, const struct metadata_partition *partition)

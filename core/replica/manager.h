@@ -72,6 +72,3 @@ void replica_manager_append_failed(struct replica_manager *manager, struct parti
 
 /// A read failed: takes the log's directory offline when the disk is to blame. Any thread inside the epoch.
 void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, int error);
-
-/// Number of partitions with a replica here. Any thread inside the epoch.
-int64_t replica_manager_count(struct replica_manager *manager);

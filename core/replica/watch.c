@@ -96,11 +96,6 @@ void watch_disarm(struct watch *watch)
   }
 }
 
-bool watch_is_armed(const struct watch *watch)
-{
-  return watch->part != NULL;
-}
-
 void watch_notify(struct partition *part)
 {
   int64_t visible = atomic_load(&part->visible_bytes);

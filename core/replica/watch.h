@@ -43,8 +43,6 @@ bool watch_arm(struct watch *watch, struct partition *part, int worker, int64_t 
 /// Stops waiting; harmless when it is not armed. On the worker's thread.
 void watch_disarm(struct watch *watch);
 
-bool watch_is_armed(const struct watch *watch);
-
 /// Wakes those whose threshold is reached. While holding the appender, after partition_write_state() and the new
 /// `visible_bytes`.
 void watch_notify(struct partition *part);
