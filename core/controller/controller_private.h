@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The controller's insides: controller.c (queue and changes), writes.c (steps of metastore writes), load.c (start),
-// static_topics.c (what becomes of the topic blocks), producer_ids.c (ids for producers).
+// The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions),
+// writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic blocks),
+// producer_ids.c (ids for producers).
 #pragma once
 
 #include "base/arena.h"
@@ -30,14 +31,15 @@ struct controller {
   struct metastore_request request;          ///< its request to the metastore
   struct controller_change change;           ///< its work for hooks.apply
   void (*change_done)(struct controller *);  ///< continues after hooks.apply
-  struct metadata_topic **topics;            ///< topics being created or deleted, one reference each, owned
-  int32_t topic_count;                       ///< how many
-  struct loader *loader;                     ///< the load under way, or NULL
-  void (*stopped)(void *arg);                ///< stopping: told when no request is under way; NULL otherwise
-  void *stopped_arg;                         ///< for `stopped`
-  int64_t producer_id;                       ///< the next to give, of the block that this broker has
-  int64_t producer_id_end;                   ///< first one after the block; the same: there is none left
-  int64_t refusal_logged_ms;                 ///< when a topic that is not created automatically was last logged
+  struct metadata_topic **topics;            ///< topics being created, changed or deleted, one reference each, owned
+  struct metadata_topic **opened; ///< the same with the replicas of their new partitions only; NULL: all are new, or go
+  int32_t topic_count;            ///< how many
+  struct loader *loader;          ///< the load under way, or NULL
+  void (*stopped)(void *arg);     ///< stopping: told when no request is under way; NULL otherwise
+  void *stopped_arg;              ///< for `stopped`
+  int64_t producer_id;            ///< the next to give, of the block that this broker has
+  int64_t producer_id_end;        ///< first one after the block; the same: there is none left
+  int64_t refusal_logged_ms;      ///< when a topic that is not created automatically was last logged
 };
 
 /// Has the replicas of topics opened or taken away, then calls `done`.
