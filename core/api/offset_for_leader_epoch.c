@@ -22,8 +22,6 @@
 #include "wire/error_codes.h"
 #include "wire/offset_for_leader_epoch.h"
 
-enum { OFFSET_FOR_LEADER_EPOCH_ANY = -1 }; // a current epoch that is not told
-
 /// Tests that a partition is here, then the client's epoch, then that it is led here: Kafka's order.
 static int offset_for_leader_epoch_check(const struct partition *part, int32_t current_epoch)
 {
@@ -32,9 +30,6 @@ static int offset_for_leader_epoch_check(const struct partition *part, int32_t c
   int result = partition_check_leader(&state);
   if (result < 0 && result != ERR_NOT_LEADER) {
     return result;
-  }
-  if (current_epoch < OFFSET_FOR_LEADER_EPOCH_ANY) {
-    return ERR_FENCED_LEADER_EPOCH;
   }
   TRY(partition_check_epoch(&state, current_epoch));
   return result;
