@@ -108,7 +108,8 @@ describe("CreatePartitions", function()
       { ("x"):rep(300), 2, nil, 3 },
     } do
       for _, validate_only in ipairs { true, false } do
-        assert.same({ { case[1], case[4], case[5] } }, told(grow(client, { { case[1], case[2], case[3] } }, { validate_only = validate_only })))
+        local results = grow(client, { { case[1], case[2], case[3] } }, { validate_only = validate_only })
+        assert.same({ { case[1], case[4], case[5] } }, told(results))
       end
     end
     assert.equal(3, partitions_of(client, "three"))
@@ -174,7 +175,8 @@ describe("CreatePartitions", function()
   end)
 
   it("closes the connection on a request that ends early, at every length", function()
-    local body = { topics = { { name = "none", count = 2, assignments = { { broker_ids = { 1 } } } } }, timeout_ms = 1, validate_only = true }
+    local topic = { name = "none", count = 2, assignments = { { broker_ids = { 1 } } } }
+    local body = { topics = { topic }, timeout_ms = 1, validate_only = true }
     for version = 0, NEWEST do assert.is_nil(malformed.first_accepted_prefix(broker, "CreatePartitions", version, body)) end
   end)
 
@@ -219,9 +221,13 @@ describe("A topic that gets more partitions", function()
       local grown = grow(admin, { { "busy", 2 + 2 * i } })
       assert.equal(0, grown[1].error_code)
       assert.equal(i, send(0, i))
-      answer = requests.fetch_all(reader, i == 2 and { { topic, { { partition = 4 } } } } or {}, { session_id = session, session_epoch = i })
+      local added = i == 2 and { { topic, { { partition = 4 } } } } or {}
+      answer = requests.fetch_all(reader, added, { session_id = session, session_epoch = i })
       assert.equal(0, answer.error_code)
-      if i == 2 then assert.same({ 0, 4 }, { answer.responses[1].partitions[2].error_code, answer.responses[1].partitions[2].partition_index }) end
+      if i == 2 then
+        local new = answer.responses[1].partitions[2]
+        assert.same({ 0, 4 }, { new.error_code, new.partition_index })
+      end
     end
     assert.same({ nil, "timeout" }, { waiter:receive_frame(0) })
     assert.equal(0, send(1, 0))

@@ -142,7 +142,8 @@ describe("DescribeProducers", function()
   end)
 
   it("closes the connection on a request that ends early, at every length, and on one that names too much", function()
-    assert.is_nil(malformed.first_accepted_prefix(broker, "DescribeProducers", 0, { topics = { { name = "a", partition_indexes = { 0 } } } }))
+    local body = { topics = { { name = "a", partition_indexes = { 0 } } } }
+    assert.is_nil(malformed.first_accepted_prefix(broker, "DescribeProducers", 0, body))
     local head = unit.bytes "003d 0000 00000007 0001 78 00  02 02 61"
     -- 100001 partitions: the count plus one as a varint.
     assert.equal("", malformed.send(broker, head .. unit.bytes "a28d06" .. ("\0"):rep(400004) .. "\0\0"))

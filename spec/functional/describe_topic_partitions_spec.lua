@@ -53,8 +53,8 @@ describe("DescribeTopicPartitions", function()
       topic.topic_authorized_operations })
     assert.same({ "b", b.id }, { answer.topics[2].name, answer.topics[2].topic_id })
     local part = topic.partitions[3]
-    assert.same({ 0, 2, node, 0, { node }, { node }, {}, {}, {} }, { part.error_code, part.partition_index, part.leader_id, part.leader_epoch,
-      part.replica_nodes, part.isr_nodes, part.eligible_leader_replicas, part.last_known_elr, part.offline_replicas })
+    assert.same({ 0, 2, node, 0, { node }, { node }, {}, {}, {} }, { part.error_code, part.partition_index, part.leader_id,
+      part.leader_epoch, part.replica_nodes, part.isr_nodes, part.eligible_leader_replicas, part.last_known_elr, part.offline_replicas })
   end)
 
   it("answers 3 and 17 for what is not there, beside what is, and says which would be the broker's own", function()

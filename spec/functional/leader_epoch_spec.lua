@@ -91,7 +91,8 @@ describe("OffsetForLeaderEpoch", function()
 
   it("answers topics and partitions in the order of the question, also those named twice", function()
     local list = {}
-    for _, topic in ipairs(ask(client, { { "b", { { 0, 0 } } }, { "a", { { 1, 0 }, { 0, 0 }, { 0, 5 }, { 9, 0 } } }, { "b", {} }, { "b", { { 0, 1 } } } })) do
+    for _, topic in ipairs(ask(client, { { "b", { { 0, 0 } } }, { "a", { { 1, 0 }, { 0, 0 }, { 0, 5 }, { 9, 0 } } }, { "b", {} },
+      { "b", { { 0, 1 } } } })) do
       for _, part in ipairs(topic.partitions) do
         list[#list + 1] = ("%s-%d:%d:%d:%d"):format(topic.topic, part.partition, part.error_code, part.leader_epoch, part.end_offset)
       end
