@@ -9,7 +9,7 @@ local unit = require "spec.support.unit"
 local function ask(client, topics)
   local body = { topics = {} }
   for i, topic in ipairs(topics) do body.topics[i] = { name = topic[1], partition_indexes = topic[2] } end
-  return client:ask("DescribeProducers", 0, body).topics
+  return client:answer("DescribeProducers", 0, client:request("DescribeProducers", 0, body), 60000).topics
 end
 
 --- The producers of one partition, by id: { epoch, last sequence, last timestamp, coordinator epoch, transaction start }.
