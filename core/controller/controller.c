@@ -354,7 +354,7 @@ static void keep_topics(struct controller *controller, const struct metadata_top
   CHECK(controller->topic_count == count);
 }
 
-static struct topic_plan_context plan_context(const struct controller *controller)
+struct topic_plan_context controller_plan_context(const struct controller *controller)
 {
   return (struct topic_plan_context){
       .image = metadata_cache_get(controller->settings.cache),
@@ -365,8 +365,7 @@ static struct topic_plan_context plan_context(const struct controller *controlle
 
 // ---- creating ----
 
-/// The replicas of new topics, or of new partitions, are open.
-static void replicas_opened(struct controller *controller)
+void controller_replicas_opened(struct controller *controller)
 {
   struct metadata_draft *draft = metadata_draft_new(metadata_cache_get(controller->settings.cache));
   for (int32_t i = 0; i < controller->topic_count; i++) {
@@ -391,12 +390,12 @@ static void create_written(struct metastore_request *request)
     controller_warn_compaction(topic);
   }
   controller_apply(controller, CONTROLLER_OPEN_REPLICAS, changed_topics(controller), controller->topic_count, false,
-                   replicas_opened);
+                   controller_replicas_opened);
 }
 
 static void create_begin(struct controller *controller, struct controller_create *create)
 {
-  struct topic_plan_context context = plan_context(controller);
+  struct topic_plan_context context = controller_plan_context(controller);
   struct metadata_topic **made = arena_alloc(create->arena, (size_t)create->topic_count * sizeof *made);
   int32_t count = topic_plan_create(&context, create, made);
   if (count == 0) {
@@ -410,51 +409,6 @@ static void create_begin(struct controller *controller, struct controller_create
     writes_create_topic(&writes, controller->topics[i], controller->epoch);
   }
   writes_submit(&writes, controller, create_written);
-}
-
-// ---- adding partitions ----
-
-static void grow_written(struct metastore_request *request)
-{
-  struct controller *controller = request->arg;
-  if (request->result != 0) {
-    controller_fail_write(controller);
-    return;
-  }
-  const struct metadata_image *image = metadata_cache_get(controller->settings.cache);
-  for (int32_t i = 0; i < controller->topic_count; i++) {
-    const struct metadata_topic *topic = controller->topics[i];
-    const struct metadata_topic *old = metadata_image_topic(image, topic->name, (size_t)topic->name_length);
-    int32_t added = topic->partition_count - old->partition_count;
-    slog_info("changed topic %s: %d partition%s added", topic->name, added, controller_plural(added));
-  }
-  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, (const struct metadata_topic *const *)controller->opened,
-                   controller->topic_count, false, replicas_opened);
-}
-
-static void grow_begin(struct controller *controller, struct controller_grow *grow)
-{
-  struct topic_plan_context context = plan_context(controller);
-  struct topic_plan_grown *grown = arena_alloc(grow->arena, (size_t)grow->topic_count * sizeof *grown);
-  int32_t count = topic_plan_grow(&context, grow, grown);
-  if (count == 0) {
-    controller_finish(controller);
-    return;
-  }
-  controller->topics = mem_array((size_t)count, sizeof *controller->topics);
-  controller->opened = mem_array((size_t)count, sizeof *controller->opened);
-  struct writes writes = {.arena = &controller->arena};
-  writes_fence(&writes, controller->fence_version);
-  for (int32_t i = 0; i < grow->topic_count; i++) {
-    struct metadata_topic *topic = grown[i].topic;
-    if (topic) {
-      const struct metadata_topic *old = metadata_image_topic(context.image, topic->name, (size_t)topic->name_length);
-      writes_add_partitions(&writes, topic, old->partition_count, controller->epoch);
-      controller->opened[controller->topic_count] = grown[i].opened;
-      controller->topics[controller->topic_count++] = topic;
-    }
-  }
-  writes_submit(&writes, controller, grow_written);
 }
 
 // ---- deleting ----
@@ -499,7 +453,7 @@ static void delete_asked(struct metastore_request *request)
 
 static void delete_begin(struct controller *controller, struct controller_drop *drop)
 {
-  struct topic_plan_context context = plan_context(controller);
+  struct topic_plan_context context = controller_plan_context(controller);
   const struct metadata_topic **doomed = arena_alloc(drop->arena, (size_t)drop->topic_count * sizeof *doomed);
   int32_t count = topic_plan_delete(&context, drop, doomed);
   if (count == 0) {
@@ -537,7 +491,7 @@ static void run_queue(struct controller *controller)
     } else if (request->kind == CONTROLLER_DROP) {
       delete_begin(controller, drop_of(request));
     } else if (request->kind == CONTROLLER_GROW) {
-      grow_begin(controller, grow_of(request));
+      controller_grow_begin(controller, grow_of(request));
     } else {
       create_begin(controller, create_of(request));
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions),
-// writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic blocks),
-// producer_ids.c (ids for producers).
+// The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions), grow.c
+// (adding partitions), writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic
+// blocks), producer_ids.c (ids for producers).
 #pragma once
 
 #include "base/arena.h"
 #include "controller/controller.h"
+#include "controller/topic_plan.h"
 #include "metadata/metastore.h"
 
 struct loader;
@@ -52,6 +53,15 @@ void controller_publish(struct controller *controller, struct metadata_image *im
 
 /// Works on a request for a producer id, which is the current one: answers it, or first takes the next block.
 void controller_give_producer_id(struct controller *controller);
+
+/// What decisions depend on, as of now.
+struct topic_plan_context controller_plan_context(const struct controller *controller);
+
+/// The replicas of `topics`, or of their new partitions, are open: publishes them and answers.
+void controller_replicas_opened(struct controller *controller);
+
+/// Works on a request to add partitions, which is the current one (grow.c).
+void controller_grow_begin(struct controller *controller, struct controller_grow *grow);
 
 /// Answers the current request and turns to the next.
 void controller_finish(struct controller *controller);
