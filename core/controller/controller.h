@@ -119,6 +119,7 @@ const char *controller_cluster_id(const struct controller *controller);
 enum controller_request_kind {
   CONTROLLER_CREATE,      ///< a struct controller_create
   CONTROLLER_DROP,        ///< a struct controller_drop
+  CONTROLLER_GROW,        ///< a struct controller_grow
   CONTROLLER_PRODUCER_ID, ///< a struct controller_producer_id
 };
 
@@ -203,6 +204,36 @@ struct controller_drop {
 /// Deletes topics. Any thread; never blocks. When `done` runs, the image has no such topics and the names may be used
 /// again; their files may still be on their way out.
 void controller_delete_topics(struct controller *controller, struct controller_drop *drop);
+
+// ---- adding partitions ----
+
+/// One topic to which partitions are to be added, and what came of it.
+struct controller_grown_topic {
+  const char *name;                          ///< NUL-terminated
+  size_t name_length;                        ///< bytes before that NUL as the client counted them
+  int32_t partitions;                        ///< how many it is to have in all
+  int32_t assignment_count;                  ///< entries of `assignments`; -1: the controller places
+  struct controller_assignment *assignments; ///< one for each new partition, in order; `partition` is not looked at
+  bool is_repeat;                            ///< out: a later entry of a name given twice: no entry in the answer
+  int16_t error_code;                        ///< out: Kafka's, 0: the partitions are there (or would be)
+  const char *error_message;                 ///< out: NULL where Kafka says no more
+};
+
+/// A request to add partitions to topics. Embed it in the worker's request.
+struct controller_grow {
+  struct controller_request base;             ///< first; the controller's
+  struct arena *arena;                        ///< of the request; the controller's until done
+  struct controller_grown_topic *topics;      ///< what to add to
+  int32_t topic_count;                        ///< how many
+  bool is_validate_only;                      ///< check, write nothing
+  struct event_loop *reply;                   ///< loop that `done` runs on; NULL: on the control thread
+  void (*done)(struct controller_grow *grow); ///< called once
+  void *arg;                                  ///< the caller's
+};
+
+/// Adds partitions to topics. Any thread; never blocks. When `done` runs, those that succeeded have their new
+/// partitions in the current image, their replicas open.
+void controller_add_partitions(struct controller *controller, struct controller_grow *grow);
 
 // ---- producer ids ----
 

@@ -281,7 +281,8 @@ int32_t log_latest_epoch(const struct log *log);
 
 /// Kafka's OffsetForLeaderEpoch: the largest known epoch that is at most `epoch`, and where it ends.
 ///
-/// Both -1 when the epoch is unknown to the log (newer than all, or negative). Any thread.
+/// Both -1 when the epoch is unknown to the log (newer than all, or -1, which says so). One that is older than all ends
+/// where the first one that is known begins, other negative ones included. Any thread.
 void log_epoch_end_offset(const struct log *log, int32_t epoch, int32_t *found_epoch, int64_t *end_offset);
 
 /// The leader epoch under which `offset` was (or will be) written; -1 when unknown. Any thread.
@@ -357,6 +358,22 @@ void log_retention_pick(struct log *log, int64_t now_ms, int64_t high_watermark,
 
 /// True when producers have been silent for `expiration_ms`. Any thread.
 bool log_has_expired_producers(const struct log *log, int64_t now_ms, int64_t expiration_ms);
+
+/// What a log remembers of a producer, for administrators.
+struct log_producer_info {
+  int64_t id;            ///< producer id, >= 0
+  int64_t timestamp;     ///< largest timestamp of its last batch, ms since 1970
+  int32_t last_sequence; ///< of its last record; -1: it has only written markers
+  int16_t epoch;         ///< its latest epoch
+};
+
+/// How many producers the log remembers. While holding the appender.
+int32_t log_producer_count(const struct log *log);
+
+/// Copies them, silent longest first. While holding the appender.
+///
+/// @param infos  room for log_producer_count() of them
+void log_producer_list(const struct log *log, struct log_producer_info *infos);
 
 /// Forgets them; returns how many. While holding the appender.
 int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms);

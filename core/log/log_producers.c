@@ -88,6 +88,25 @@ bool log_has_expired_producers(const struct log *log, int64_t now_ms, int64_t ex
   return oldest_ms != INT64_MAX && now_ms - oldest_ms >= expiration_ms;
 }
 
+int32_t log_producer_count(const struct log *log)
+{
+  return log->producers.count;
+}
+
+void log_producer_list(const struct log *log, struct log_producer_info *infos)
+{
+  int32_t count = 0;
+  LIST_EACH(&log->producers.by_age, node) {
+    const struct producer *producer = CONTAINER_OF(node, struct producer, node);
+    infos[count++] = (struct log_producer_info){
+        .id = producer->id,
+        .timestamp = producer->timestamp,
+        .last_sequence = producer->count > 0 ? producer->batches[producer->count - 1].last_sequence : -1,
+        .epoch = producer->epoch,
+    };
+  }
+}
+
 int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms)
 {
   return producers_expire(&log->producers, now_ms, expiration_ms);

@@ -132,7 +132,6 @@ static const struct config_foreign foreign[] = {
   {"max.connection.creation.rate", NULL},
   {"max.connections.per.ip", NULL},
   {"max.connections.per.ip.overrides", NULL},
-  {"max.request.partition.size.limit", NULL},
   {"metadata.log.dir", NULL},
   {"metadata.log.max.record.bytes.between.snapshots", NULL},
   {"metadata.log.max.snapshot.interval.ms", NULL},

@@ -85,6 +85,8 @@ BROKER_CONFIG_X(INT, max_decompressed_message_bytes, "max.decompressed.message.b
   "Default of the topic config of that name.")
 BROKER_CONFIG_X(INT, max_incremental_fetch_session_cache_slots, "max.incremental.fetch.session.cache.slots", "1000", 0, NO_MAX, VALID_ANY,
   "Most fetch sessions kept at a time.")
+BROKER_CONFIG_X(INT, max_request_partition_size_limit, "max.request.partition.size.limit", "2000", 1, NO_MAX, VALID_ANY,
+  "Most partitions in one answer to DescribeTopicPartitions, whatever the client asks for.")
 BROKER_CONFIG_X(INT, message_max_bytes, "message.max.bytes", "1048588", 0, NO_MAX, VALID_ANY,
   "Default of max.message.bytes.")
 BROKER_CONFIG_X(INT, min_insync_replicas, "min.insync.replicas", "1", 1, NO_MAX, VALID_ANY,

@@ -93,7 +93,7 @@ void partition_write_state(struct partition *part, const struct partition_state 
 
 int partition_check_epoch(const struct partition_state *state, int32_t epoch)
 {
-  if (epoch < 0 || epoch == state->leader_epoch) {
+  if (epoch == -1 || epoch == state->leader_epoch) {
     return 0;
   }
   return epoch < state->leader_epoch ? ERR_FENCED_LEADER_EPOCH : ERR_UNKNOWN_LEADER_EPOCH;

@@ -107,7 +107,7 @@ void partition_write_state(struct partition *part, const struct partition_state 
 
 /// Tests an epoch that a client gave against the state.
 ///
-/// @param epoch  -1: the client does not say
+/// @param epoch  -1: the client does not say; other negative ones are old like any other
 /// @return 0, ERR_FENCED_LEADER_EPOCH, ERR_UNKNOWN_LEADER_EPOCH
 int partition_check_epoch(const struct partition_state *state, int32_t epoch);
 

@@ -247,6 +247,19 @@ describe("A request that is small on the wire and large in memory", function()
     { "DescribeConfigs of 900000 keys", function()
       return head("DescribeConfigs", 0) .. bytes "00000001 02 0001 61 000dbba0" .. bytes("0001 61"):rep(900000)
     end },
+    { "CreatePartitions of 700000 assignments", function()
+      return head("CreatePartitions", 0) .. bytes "00000001 0001 61 00000002 000aae60" .. bytes("00000000"):rep(700000)
+        .. bytes "00000000 00"
+    end },
+    { "OffsetForLeaderEpoch of 500000 partitions", function()
+      return head("OffsetForLeaderEpoch", 0) .. bytes "00000001 0001 61 0007a120" .. bytes("00000000 00000000"):rep(500000)
+    end },
+    { "DescribeTopicPartitions of 900000 names", function()
+      return head("DescribeTopicPartitions", 0) .. bytes "00 a1f736" .. bytes("02 61 00"):rep(900000) .. bytes "000007d0 ff 00"
+    end },
+    { "DescribeProducers of 900000 partitions", function()
+      return head("DescribeProducers", 0) .. bytes "00 02 02 61 a1f736" .. bytes("00000000"):rep(900000) .. bytes "00 00"
+    end },
     { "Metadata of 900000 names", function()
       return head("Metadata", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000)
     end },
@@ -298,7 +311,7 @@ describe("Each request that is served", function()
     local client = broker:connect()
     apis = served(client)
     client:close()
-    assert.equal(10, #apis)
+    assert.equal(15, #apis)
   end)
   teardown(function()
     assert.is_true(requests.is_well(broker))
