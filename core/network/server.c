@@ -17,6 +17,8 @@ enum {
   SERVER_MAX_IDLE_MS = 600000,
   SERVER_MAX_HALF_CLOSED_MS = 30000,
   SERVER_BACKLOG = 1024,
+  SERVER_PROGRESS_MS = 5000,
+  SERVER_MIN_PROGRESS_BYTES = 320 * 1024,
 };
 
 /// Something the main thread has a worker do, and waits for.
@@ -68,6 +70,11 @@ static int server_take_options(struct server_options *options)
   options->max_idle_ms = options->max_idle_ms == 0 ? SERVER_MAX_IDLE_MS : options->max_idle_ms;
   options->max_half_closed_ms =
       options->max_half_closed_ms == 0 ? SERVER_MAX_HALF_CLOSED_MS : options->max_half_closed_ms;
+  options->progress_ms = options->progress_ms <= 0 ? SERVER_PROGRESS_MS : options->progress_ms;
+  options->min_progress_bytes =
+      options->min_progress_bytes <= 0 ? SERVER_MIN_PROGRESS_BYTES : options->min_progress_bytes;
+  options->max_request_memory = options->max_request_memory <= 0 ? INT64_MAX : options->max_request_memory;
+  options->max_answer_memory = options->max_answer_memory <= 0 ? INT64_MAX : options->max_answer_memory;
   options->backlog = options->backlog <= 0 ? SERVER_BACKLOG : options->backlog;
   if (options->workers < 1 || options->workers > SERVER_WORKERS_MAX) {
     return error_set(ERR_CONFIG, "workers is a number from 1 to %d, not %d", SERVER_WORKERS_MAX, options->workers);
@@ -89,6 +96,8 @@ int server_new(const struct server_options *options, const struct connection_cal
   made->options = taken;
   made->callbacks = *callbacks;
   made->reserve_fd = -1;
+  memory_gate_create(&made->requests, taken.max_request_memory);
+  memory_gate_create(&made->answers, taken.max_answer_memory);
   pthread_mutex_init(&made->lock, NULL);
   pthread_cond_init(&made->changed, NULL);
   for (int i = 0; i < taken.workers; i++) {
@@ -198,6 +207,8 @@ void server_delete(struct server *server)
   for (int i = 0; i < server->listener_count; i++) {
     listener_destroy(&server->acceptors[i].listener);
   }
+  memory_gate_destroy(&server->requests);
+  memory_gate_destroy(&server->answers);
   pthread_cond_destroy(&server->changed);
   pthread_mutex_destroy(&server->lock);
   mem_free(server);

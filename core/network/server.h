@@ -17,6 +17,7 @@
 #include "network/buffer.h"
 #include "network/connection.h"
 #include "network/listener.h"
+#include "network/memory_gate.h"
 
 struct server;
 
@@ -30,6 +31,11 @@ struct server_options {
   int max_inflight;           ///< unanswered frames at which a connection's intake stops; default 256
   int64_t max_idle_ms;        ///< connections.max.idle.ms; default 600000, -1: never
   int64_t max_half_closed_ms; ///< longest silence towards a client that has ended its side; default 30000
+  int64_t
+      max_request_memory; ///< bytes of requests at which no more is read, queued.max.request.bytes; default: no bound
+  int64_t max_answer_memory;  ///< bytes of untaken answers at which no more is offered; default: no bound
+  int64_t progress_ms;        ///< time in which who holds memory that others wait for must progress; default 5000
+  int64_t min_progress_bytes; ///< by how much; default 320 KiB, which is 64 KiB a second
   int max_connections;        ///< further ones are closed at once, max.connections; default: no limit
   int send_buffer_bytes;      ///< socket.send.buffer.bytes; default: the kernel's choice
   int receive_buffer_bytes;   ///< socket.receive.buffer.bytes; default: the kernel's choice
@@ -58,20 +64,24 @@ struct worker {
   struct worker_counters counters; ///< what it did
 
   // Private to core/network.
-  struct buffer_pool pool;   ///< input buffers
-  struct list connections;   ///< open ones
-  struct list dirty;         ///< those to look at before waiting
-  struct frame *free_frames; ///< frames to use again
-  int free_frame_count;      ///< how many
-  int64_t live_frames;       ///< frames not yet given back, also those of closed connections
-  _Atomic(int) assigned;     ///< connections given to it, also those on their way; any thread
-  int64_t log_second;        ///< the second that log_lines counts
-  int log_lines;             ///< lines logged about bad clients in it
-  bool has_offered;          ///< a frame was offered since on_turn()
-  bool is_draining;          ///< no new frames
-  bool is_drained;           ///< draining, the last connection is closed and the last frame given back
-  struct timer drain_timer;  ///< ends a drain that takes too long
-  struct mail start_mail;    ///< first mail: on_start()
+  struct memory_share answers;      ///< its part of the memory of answers
+  struct timer progress_timer;      ///< looks for connections without progress while memory is short
+  struct mail pressure_mail;        ///< tells it that memory is short
+  _Atomic(bool) is_pressure_posted; ///< `pressure_mail` is on its way
+  struct buffer_pool pool;          ///< input buffers
+  struct list connections;          ///< open ones
+  struct list dirty;                ///< those to look at before waiting
+  struct frame *free_frames;        ///< frames to use again
+  int free_frame_count;             ///< how many
+  int64_t live_frames;              ///< frames not yet given back, also those of closed connections
+  _Atomic(int) assigned;            ///< connections given to it, also those on their way; any thread
+  int64_t log_second;               ///< the second that log_lines counts
+  int log_lines;                    ///< lines logged about bad clients in it
+  bool has_offered;                 ///< a frame was offered since on_turn()
+  bool is_draining;                 ///< no new frames
+  bool is_drained;                  ///< draining, the last connection is closed and the last frame given back
+  struct timer drain_timer;         ///< ends a drain that takes too long
+  struct mail start_mail;           ///< first mail: on_start()
 };
 
 /// Makes the workers and starts their threads.

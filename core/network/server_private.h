@@ -30,6 +30,9 @@ struct server {
   int64_t refused_since;                           ///< refused since then; worker 0's
   bool is_stopped;                                 ///< server_stop() is through; main thread's
 
+  struct memory_gate requests; ///< memory of requests: input buffers
+  struct memory_gate answers;  ///< memory of answers that clients have not taken
+
   pthread_mutex_t lock;   ///< guards the two counts; held for a few instructions, last in the lock order
   pthread_cond_t changed; ///< one of them changed
   int calls_done;         ///< server_call() finished
@@ -50,6 +53,9 @@ void worker_drain(struct worker *worker, int64_t deadline_ms);
 
 /// The last call of core/api's; on the worker's thread, when nothing is under way any more.
 void worker_end(struct worker *worker);
+
+/// Memory is short, see connection_memory.c; on the worker's thread.
+void worker_on_pressure(struct mail *mail);
 
 /// True for at most twenty lines a second and worker, so that garbage on the port does not fill the disk with logs.
 bool worker_may_log(struct worker *worker);

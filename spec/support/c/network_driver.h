@@ -35,6 +35,10 @@ struct echo_options {
   int max_inflight;           ///< likewise
   int64_t max_idle_ms;        ///< likewise
   int64_t max_half_closed_ms; ///< likewise
+  int64_t max_request_memory; ///< likewise
+  int64_t max_answer_memory;  ///< likewise
+  int64_t progress_ms;        ///< likewise
+  int64_t min_progress_bytes; ///< likewise
   int max_connections;        ///< likewise
   int send_buffer_bytes;      ///< likewise
   const char *file;           ///< path that regions are taken from, or NULL
@@ -59,8 +63,11 @@ enum echo_counter {
   ECHO_SENT_MEMORY,
   ECHO_SENT_FILE,
   ECHO_IDLE_CLOSED,
-  ECHO_BUFFER_BYTES, ///< input buffers in use; asked of the workers
-  ECHO_BUSIEST,      ///< most connections of a worker
+  ECHO_BUFFER_BYTES,   ///< input buffers in use; asked of the workers
+  ECHO_REQUEST_MEMORY, ///< what the server's gates count, after all workers have told
+  ECHO_ANSWER_MEMORY,
+  ECHO_WAITING, ///< connections that wait for memory
+  ECHO_BUSIEST, ///< most connections of a worker
 };
 
 /// Starts a server on a free port of 127.0.0.1; NULL when it does not start.

@@ -20,6 +20,9 @@ local function now_ms()
 end
 M.now_ms = now_ms
 
+--- Lets some time pass: for clients that are slow on purpose, not to wait for something.
+function M.pause(ms) poll.poll({}, ms) end
+
 --- Four bytes, big-endian.
 function M.int32(value)
   value = value % 4294967296
