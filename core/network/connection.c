@@ -37,7 +37,7 @@ struct connection *connection_new(struct worker *worker, const struct listener *
 void connection_delete_unopened(struct connection *conn)
 {
   close(conn->transport.fd);
-  atomic_fetch_sub(&conn->worker->assigned, 1);
+  acceptor_connection_gone(conn->worker->server, conn->worker, conn->peer);
   mem_free(conn);
 }
 
@@ -187,7 +187,7 @@ void connection_close(struct connection *conn)
   close(conn->transport.fd);
   conn->transport.fd = -1;
   atomic_fetch_sub_explicit(&worker->counters.connections, 1, memory_order_relaxed);
-  atomic_fetch_sub(&worker->assigned, 1);
+  acceptor_connection_gone(server, worker, conn->peer);
   if (server->callbacks.on_close != NULL) {
     server->callbacks.on_close(server->callbacks.arg, conn);
   }

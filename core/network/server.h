@@ -36,10 +36,14 @@ struct server_options {
   int64_t max_answer_memory;  ///< bytes of untaken answers at which no more is offered; default: no bound
   int64_t progress_ms;        ///< time in which who holds memory that others wait for must progress; default 5000
   int64_t min_progress_bytes; ///< by how much; default 320 KiB, which is 64 KiB a second
-  int max_connections;        ///< further ones are closed at once, max.connections; default: no limit
-  int send_buffer_bytes;      ///< socket.send.buffer.bytes; default: the kernel's choice
-  int receive_buffer_bytes;   ///< socket.receive.buffer.bytes; default: the kernel's choice
-  int backlog;                ///< socket.listen.backlog.size; default 1024
+  int max_connections;        ///< further ones wait to be accepted, max.connections; default: no limit
+  int connection_room;        ///< further ones are closed at once: what descriptors allow; default: no limit
+  int max_per_ip; ///< further ones of one address are closed at once, max.connections.per.ip; 0: none, or with
+                  ///< overrides nobody else
+  const char *ip_overrides; ///< other limits for some addresses, max.connections.per.ip.overrides; NULL: none
+  int send_buffer_bytes;    ///< socket.send.buffer.bytes; default: the kernel's choice
+  int receive_buffer_bytes; ///< socket.receive.buffer.bytes; default: the kernel's choice
+  int backlog;              ///< socket.listen.backlog.size; default 1024
 };
 
 /// Counters of one worker, since start. Written by the worker alone (relaxed), read by any thread.
@@ -92,6 +96,21 @@ struct worker {
 /// @return 0, ERR_CONFIG, ERR_NO_FILES ...
 int server_new(const struct server_options *options, const struct connection_callbacks *callbacks,
                struct server **server);
+
+/// Limits that may change while the server runs.
+struct server_limits {
+  int max_connections;        ///< as in struct server_options; 0: no limit
+  int max_per_ip;             ///< likewise, but 0 is a limit
+  const char *ip_overrides;   ///< likewise
+  int64_t max_request_memory; ///< likewise; 0 or less: no bound
+  int64_t max_answer_memory;  ///< likewise
+};
+
+/// Changes the limits. Connections that are open stay open; those that wait go on where the new limits allow it. May
+/// wait for name resolution. Any thread while the server runs, one at a time.
+///
+/// @return 0; ERR_CONFIG with a sentence, and nothing has changed
+int server_set_limits(struct server *server, const struct server_limits *limits);
 
 /// Adds a listener and binds its socket, so that errors show before anything else is started.
 ///

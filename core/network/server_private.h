@@ -27,6 +27,14 @@ struct server {
   int listener_count;                              ///< acceptors in use
   int reserve_fd;                                  ///< given up when descriptors run out; worker 0's once accepting
   int64_t refusal_logged_ms;                       ///< when refused connections were last logged; worker 0's
+  struct connection_quota *quota;                  ///< connections by address
+  _Atomic(int) max_connections;                    ///< connections at which nobody is accepted; INT32_MAX: no limit
+  _Atomic(bool) is_full;                           ///< nobody is accepted until a connection is closed
+  struct mail room_mail;                           ///< tells worker 0 that one was
+  _Atomic(bool) is_room_posted;                    ///< it is on its way
+  int64_t ip_refusal_logged_ms;                    ///< when connections beyond a limit per address were last logged
+  int64_t ip_refused_since;                        ///< such connections since then
+  int64_t full_logged_ms;                          ///< when waiting clients were last logged
   int64_t refused_since;                           ///< refused since then; worker 0's
   bool is_stopped;                                 ///< server_stop() is through; main thread's
 
@@ -63,6 +71,12 @@ bool worker_may_log(struct worker *worker);
 /// Polls the listening sockets; on worker 0's thread.
 /// @return 0 or an errno
 int acceptor_start_all(struct server *server);
+
+/// A connection is gone: whoever waits to be accepted may be. Any worker's thread.
+void acceptor_connection_gone(struct server *server, struct worker *worker, const char *peer);
+
+/// Accepts again, after limits have changed or connections have been closed; the server's `room_mail`.
+void acceptor_on_room(struct mail *mail);
 
 /// Closes them; on worker 0's thread. Harmless when they are not polled.
 void acceptor_stop_all(struct server *server);

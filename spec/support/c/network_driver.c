@@ -408,6 +408,9 @@ struct echo *echo_new(const struct echo_options *options)
                                           .progress_ms = options->progress_ms,
                                           .min_progress_bytes = options->min_progress_bytes,
                                           .max_connections = options->max_connections,
+                                          .connection_room = options->connection_room,
+                                          .max_per_ip = options->max_per_ip,
+                                          .ip_overrides = options->ip_overrides,
                                           .send_buffer_bytes = options->send_buffer_bytes};
   struct connection_callbacks callbacks = {.on_open = echo_on_open,
                                            .on_frame = echo_on_frame,
@@ -506,6 +509,13 @@ int64_t echo_count(struct echo *echo, enum echo_counter counter)
     most = count > most ? count : most;
   }
   return counter == ECHO_BUSIEST ? most : sum;
+}
+
+int echo_set_limits(struct echo *echo, int max_connections, int max_per_ip, const char *ip_overrides)
+{
+  struct server_limits limits = {
+      .max_connections = max_connections, .max_per_ip = max_per_ip, .ip_overrides = ip_overrides};
+  return server_set_limits(echo->server, &limits);
 }
 
 int64_t echo_drain(struct echo *echo, int64_t deadline_ms)

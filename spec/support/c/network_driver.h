@@ -40,6 +40,9 @@ struct echo_options {
   int64_t progress_ms;        ///< likewise
   int64_t min_progress_bytes; ///< likewise
   int max_connections;        ///< likewise
+  int connection_room;        ///< likewise
+  int max_per_ip;             ///< likewise
+  const char *ip_overrides;   ///< likewise
   int send_buffer_bytes;      ///< likewise
   const char *file;           ///< path that regions are taken from, or NULL
   const char *listen;         ///< address, NULL: "127.0.0.1:0"
@@ -74,6 +77,8 @@ enum echo_counter {
 struct echo *echo_new(const struct echo_options *options);
 int echo_port(const struct echo *echo);
 int64_t echo_count(struct echo *echo, enum echo_counter counter);
+/// Changes limits; 0 or an ERR_*.
+int echo_set_limits(struct echo *echo, int max_connections, int max_per_ip, const char *ip_overrides);
 /// Drains with a deadline; how long it took.
 int64_t echo_drain(struct echo *echo, int64_t deadline_ms);
 /// Stops it, without draining; counters may still be read.
