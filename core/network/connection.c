@@ -197,8 +197,8 @@ bool connection_may_take(const struct connection *conn)
 {
   const struct server_options *options = &conn->worker->server->options;
   return conn->is_open && !conn->is_ending && !conn->worker->is_draining && conn->deferred == NULL && !conn->waits_in &&
-         !conn->waits_out && conn->unsent_bytes < options->max_unsent_bytes && conn->inflight < options->max_inflight &&
-         conn->held_bytes <= options->max_request_bytes;
+         !conn->holds_back && !conn->waits_out && conn->unsent_bytes < options->max_unsent_bytes &&
+         conn->inflight < options->max_inflight && conn->held_bytes <= options->max_request_bytes;
 }
 
 void connection_turn(struct connection *conn)

@@ -6,8 +6,11 @@
 // Requests. Everybody may have one small buffer (16 KiB) as long as no earlier request of the connection is unanswered,
 // so that small requests always pass; it is not counted. All else is taken from the server's gate, and a connection
 // that does not get it is not read. Who stands in line holds nothing that counts but requests that are being worked on,
-// and those end without the line's help. Answers. A frame is offered as long as what clients have not taken yet does
-// not reach the bound; then connections wait in line, and each in turn has one frame offered.
+// and those end without the line's help.
+//
+// Answers. A frame is offered as long as what clients have not taken yet does not reach the bound; then connections wait
+// in line, and each in turn has one frame offered. One that has answers to take does not even stand in line before these
+// are taken.
 //
 // Progress. Whoever holds memory while others wait for it has to use it: a client whose large request is not complete,
 // or whose answers take more than an equal share, must move `min_progress_bytes` in every `progress_ms`, or its
@@ -104,6 +107,10 @@ bool connection_reserve_answer(struct connection *conn)
   struct server *server = conn->worker->server;
   if (conn->out_reserved > 0 || memory_gate_is_open(&server->answers)) {
     return true;
+  }
+  if (conn->answer_memory > 0) {
+    conn->holds_back = true;
+    return false;
   }
   conn->waits_out = true;
   connection_ref(conn);

@@ -22,6 +22,10 @@ static void output_delete(struct connection *conn, struct response *resp)
 {
   if (resp != NULL) {
     conn->answer_memory -= response_memory(resp);
+    if (conn->holds_back && conn->answer_memory == 0) {
+      conn->holds_back = false;
+      conn->may_retry = true; // connection_turn() looks for frames after it has sent
+    }
     memory_share_add(&conn->worker->answers, -response_memory(resp));
     response_delete(resp);
   }

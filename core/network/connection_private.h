@@ -61,6 +61,7 @@ struct connection {
   struct memory_wait in_wait;  ///< its place in the line for request memory
   struct memory_wait out_wait; ///< its place in the line for answer memory
   int64_t answer_memory;       ///< memory of its answers that are not taken
+  bool holds_back;             ///< answer memory is short: no frame is offered before its own answers are taken
   bool waits_in;               ///< `in_wait` is in the line, or its mail on the way
   bool waits_out;              ///< likewise `out_wait`
   int64_t in_reserved;         ///< request memory taken for the buffer that is needed next

@@ -34,8 +34,8 @@ struct server_options {
   int64_t
       max_request_memory; ///< bytes of requests at which no more is read, queued.max.request.bytes; default: no bound
   int64_t max_answer_memory;  ///< bytes of untaken answers at which no more is offered; default: no bound
-  int64_t progress_ms;        ///< time in which who holds memory that others wait for must progress; default 5000
-  int64_t min_progress_bytes; ///< by how much; default 320 KiB, which is 64 KiB a second
+  int64_t progress_ms;        ///< time in which who holds memory that others wait for must progress; default 2000
+  int64_t min_progress_bytes; ///< by how much; default 128 KiB, which is 64 KiB a second
   int max_connections;        ///< further ones wait to be accepted, max.connections; default: no limit
   int connection_room;        ///< further ones are closed at once: what descriptors allow; default: no limit
   int max_per_ip; ///< further ones of one address are closed at once, max.connections.per.ip; 0: none, or with

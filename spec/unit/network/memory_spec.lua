@@ -291,17 +291,42 @@ describe("Answer memory", function()
 
   it("closes nobody whose answers take less than an equal share", function()
     local server = tcp.serve { max_answer_memory = 1024 * KIB, send_buffer_bytes = 4096, progress_ms = 50, min_progress_bytes = 1000 }
-    local modest = server:connect { receive_buffer = 4096 }
-    modest:ask("b 60000")
-    tcp.eventually(function() return server:count "answer_memory" >= 60000 end)
-    local deaf = fill(server, 4, 900 * KIB)
+    tcp.log_of(function()
+      local modest = server:connect { receive_buffer = 4096 }
+      modest:ask("b 60000")
+      tcp.eventually(function() return server:count "answer_memory" >= 60000 end)
+      local deaf = fill(server, 4, 900 * KIB)
+      local other = server:connect()
+      for _ = 1, 3 do
+        other:ask "e x"
+        assert.equal("x", other:answer())
+      end
+      assert.equal(60000, #modest:answer())
+      for _, client in ipairs(deaf) do client:close() end
+    end)
+    server:stop()
+  end)
+
+  it("gives nothing more to a connection that has answers to take, while it is all taken", function()
+    local server = tcp.serve { max_answer_memory = 1024 * KIB, send_buffer_bytes = 4096, progress_ms = 60000 }
+    local greedy = server:connect { receive_buffer = 4096 }
+    greedy:ask("b 900000", "b 1000", "b 1000")
+    local holder = server:connect { receive_buffer = 4096 }
+    server:wait("offered", 3)
+    holder:ask "b 400000"
+    server:wait("offered", 4)
+    greedy:ask("e 1", "e 2")
     local other = server:connect()
-    for _ = 1, 3 do
-      other:ask "e x"
-      assert.equal("x", other:answer())
-    end
-    assert.equal(60000, #modest:answer())
-    for _, client in ipairs(deaf) do client:close() end
+    other:ask "e x" -- stands in line; `greedy` does not
+    server:wait("waiting", 1)
+    greedy:ask "e 3"
+    assert.equal(4, server:count "offered")
+    assert.equal(1, server:count "waiting")
+    holder:close()
+    assert.equal("x", other:answer())
+    for _, size in ipairs { 900000, 1000, 1000 } do assert.equal(size, #greedy:answer()) end
+    for i = 1, 3 do assert.equal(tostring(i), greedy:answer()) end
+    server:wait("answer_memory", 0)
     server:stop()
   end)
 
