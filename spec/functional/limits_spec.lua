@@ -241,6 +241,25 @@ describe("Memory of answers", function()
   end)
 end)
 
+describe("max.decompressed.message.bytes", function()
+  it("refuses larger records of compressed batches with INVALID_RECORD, for a topic or all of them", function()
+    local broker = brokers.start { set = { "max_decompressed_message_bytes=2000" } }
+    local client = broker:connect()
+    local own = requests.create(client, "own", { configs = { ["max.decompressed.message.bytes"] = "1000" } })
+    local other = requests.create(client, "other")
+    local function code(topic, size, codec)
+      return requests.produce(client, topic, records.batch { records = { ("x"):rep(size) }, codec = codec }).error_code
+    end
+    local GZIP = 1
+    -- A record's length counts 7 bytes more than its value here.
+    assert.same({ 0, 87, 0 }, { code(own, 993, GZIP), code(own, 994, GZIP), code(own, 5000) })
+    assert.same({ 0, 87, 0 }, { code(other, 1993, GZIP), code(other, 1994, GZIP), code(other, 5000) })
+    assert.equal(2, requests.end_offset(client, own))
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+end)
+
 describe("A hostile client", function()
   local broker
 
