@@ -31,6 +31,7 @@
 
 enum {
   PRODUCE_TOPIC_ID_VERSION = 13, // first version with topic ids instead of names
+  PRODUCE_ANY_SIZE = 2147483639, // max.decompressed.message.bytes when it limits nothing
   PRODUCE_ZSTD_VERSION = 7,      // first version that may carry zstd (KIP-110)
 };
 
@@ -167,6 +168,9 @@ static void produce_rules(const struct produce *produce, const struct produce_pa
       .timestamp_before_max_ms = config->message_timestamp_before_max_ms,
       .timestamp_after_max_ms = config->message_timestamp_after_max_ms,
       .max_message_bytes = config->max_message_bytes,
+      // The default is no limit: then records need not be looked at.
+      .max_record_bytes =
+          config->max_decompressed_message_bytes < PRODUCE_ANY_SIZE ? config->max_decompressed_message_bytes : 0,
       .is_append_time = config->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND,
       .is_compacted = (config->cleanup_policy & CLEANUP_COMPACT) != 0,
       .needs_records = config->luka_validate == TOPIC_VALIDATE_FULL,

@@ -48,6 +48,9 @@ enum {
   BROKER_SEGMENTS_MIN = 64,    // segment files that may stay open
   BROKER_SEGMENTS_MAX = 8192,
   BROKER_CONNECTIONS_MIN = 16,
+  BROKER_FILES_LOW = 1024,              // limit on open files that is worth a warning
+  BROKER_MEMORY_SHARE = 8,              // requests, and answers, may take one part in so many of the memory
+  BROKER_MEMORY_MIN = 64 * 1024 * 1024, // but at least so many bytes
 };
 
 struct broker {
@@ -190,7 +193,7 @@ static void broker_stop_controller_step(struct mail *mail)
 /// Shares out the descriptors that the process may have: a quarter for segment files that stay open (they are closed
 /// and opened again as they are needed, and one in use is never closed), most of the rest for connections.
 ///
-/// @return the most connections that there may be at a time
+/// @return the most connections that there may be at a time, whatever max.connections says
 static int broker_share_files(const struct broker *broker)
 {
   const struct broker_config *config = &broker->options->config->broker;
@@ -207,14 +210,44 @@ static int broker_share_files(const struct broker *broker)
   int connections = files - segments - BROKER_FILES_OTHER - BROKER_FILES_WORKER * broker->options->workers;
   connections = connections < BROKER_CONNECTIONS_MIN ? BROKER_CONNECTIONS_MIN : connections;
   log_file_set_budget(segments);
-  if (config->max_connections <= connections) {
-    return config->max_connections;
+  if (files < BROKER_FILES_LOW) {
+    slog_warn("the limit on open files is only %d: %d connections and %d open segments at a time; raise it (ulimit -n)",
+              files, connections, segments);
   }
-  if (broker_config_is_set(config, BROKER_CONFIG_max_connections)) {
+  if (config->max_connections > connections && broker_config_is_set(config, BROKER_CONFIG_max_connections)) {
     slog_warn("max_connections is %d, but the limit on open files (%d) allows %d", config->max_connections, files,
               connections);
   }
   return connections;
+}
+
+/// What a bound on memory comes to; `missing` when it is not set.
+static int64_t broker_memory(const struct broker_config *config, enum broker_config_index index, int64_t value,
+                             int64_t missing)
+{
+  return !broker_config_is_set(config, index) ? missing : value <= 0 ? INT64_MAX : value;
+}
+
+/// Bounds of memory, and whether they agree with the largest request.
+static int broker_share_memory(const struct broker_config *config, int64_t *requests, int64_t *answers)
+{
+  int64_t share = limits_memory() / BROKER_MEMORY_SHARE;
+  share = share < BROKER_MEMORY_MIN ? BROKER_MEMORY_MIN : share;
+  int64_t largest = config->socket_request_max_bytes;
+  *requests = broker_memory(config, BROKER_CONFIG_queued_max_request_bytes, config->queued_max_request_bytes,
+                            share < largest ? largest : share);
+  *answers = broker_memory(config, BROKER_CONFIG_luka_queued_max_response_bytes, config->luka_queued_max_response_bytes,
+                           share);
+  if (*requests < largest) {
+    return error_set(ERR_CONFIG, "queued_max_request_bytes must be larger or equal to socket_request_max_bytes (%lld)",
+                     (long long)largest);
+  }
+  const char *overrides = config->text[BROKER_CONFIG_max_connections_per_ip_overrides];
+  if (config->max_connections_per_ip == 0 && (overrides == NULL || overrides[0] == '\0')) {
+    return error_set(ERR_CONFIG,
+                     "max_connections_per_ip can be set to zero only if max_connections_per_ip_overrides is set");
+  }
+  return 0;
 }
 
 /// Puts texts around the latest error's sentence; returns `result`.
@@ -338,11 +371,15 @@ static int broker_open_server(struct broker *broker)
       .max_request_bytes = config->socket_request_max_bytes,
       // 0 would be the server's own default.
       .max_idle_ms = config->connections_max_idle_ms == 0 ? 1 : config->connections_max_idle_ms,
-      .max_connections = broker_share_files(broker),
+      .max_connections = config->max_connections,
+      .max_per_ip = config->max_connections_per_ip,
+      .ip_overrides = config->text[BROKER_CONFIG_max_connections_per_ip_overrides],
       .send_buffer_bytes = config->socket_send_buffer_bytes,
       .receive_buffer_bytes = config->socket_receive_buffer_bytes,
       .backlog = config->socket_listen_backlog_size,
   };
+  TRY(broker_share_memory(config, &settings.max_request_memory, &settings.max_answer_memory));
+  settings.connection_room = broker_share_files(broker);
   struct connection_callbacks callbacks;
   broker->api.config = config;
   broker->api.broker_id = options->id;

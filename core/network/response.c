@@ -70,6 +70,7 @@ void response_add_memory(struct response *resp, const void *bytes, size_t size, 
     response_release_part(&part);
     return;
   }
+  resp->memory_bytes += part.length;
   response_add(resp, part);
 }
 
@@ -132,6 +133,11 @@ int response_from_writer(struct wire_writer *w, struct response **resp)
   CHECK(result == 0);
   *resp = made;
   return 0;
+}
+
+int64_t response_memory(const struct response *resp)
+{
+  return resp->memory_bytes + (int64_t)(sizeof *resp + resp->part_room * sizeof resp->parts[0]);
 }
 
 int64_t response_size(const struct response *resp)

@@ -50,7 +50,7 @@ static int check_packed(const uint8_t *records, size_t size, const struct batch_
                         struct batch_verdict *out);
 static int check_plain(const uint8_t *records, size_t size, const struct batch_rules *rules, struct arena *arena,
                        struct batch_verdict *out);
-static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header,
+static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header, int32_t largest,
                         struct batch_walk *out);
 static int refuse_records(const uint8_t *at, const uint8_t *end, const struct batch_rules *rules, struct arena *arena,
                           struct batch_verdict *out);
@@ -236,8 +236,8 @@ static bool needs_unpacking(const struct batch_header *header, const uint8_t *re
                             const struct batch_rules *rules)
 {
   int codec = header->attributes & BATCH_CODEC_MASK;
-  return codec != CODEC_NONE && (rules->needs_records || rules->is_compacted || is_suspicious(header, rules) ||
-                                 !codec_begins_right(codec, records, size));
+  return codec != CODEC_NONE && (rules->needs_records || rules->is_compacted || rules->max_record_bytes > 0 ||
+                                 is_suspicious(header, rules) || !codec_begins_right(codec, records, size));
 }
 
 /// Whether the header of a compressed batch needs a look at the records: to answer a fault precisely, or to correct it.
@@ -280,7 +280,8 @@ static int check_plain(const uint8_t *records, size_t size, const struct batch_r
 {
   struct batch_header *header = &out->header;
   struct batch_walk walk;
-  int result = walk_records(records, records + size, header, &walk);
+  bool is_packed = (header->attributes & BATCH_CODEC_MASK) != CODEC_NONE;
+  int result = walk_records(records, records + size, header, is_packed ? rules->max_record_bytes : 0, &walk);
   if (result < 0) {
     return error_set(result, "%s-%" PRId32 ": the %" PRId32 " records of a batch are malformed, or not as many",
                      rules->topic, rules->partition, header->record_count);
@@ -303,14 +304,17 @@ static int check_plain(const uint8_t *records, size_t size, const struct batch_r
 
 /// The walk: every record well-formed, offset deltas counting from 0, nothing left at the end.
 ///
+/// @param largest  bytes that a record may have, as its length field counts them; 0: any
 /// @return 0, ERR_INVALID_RECORD (no error_set())
-static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header,
+static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header, int32_t largest,
                         struct batch_walk *out)
 {
   struct batch_walk walk = {.min_timestamp = INT64_MAX, .max_timestamp = BATCH_NO_TIMESTAMP, .max_delta = -1};
   struct record_fields record = {0};
   for (int32_t i = 0; i < header->record_count; i++) {
-    if (!record_parse(at, end, &record) || record.offset_delta != i) {
+    int32_t body = 0;
+    if (!record_parse(at, end, &record) || record.offset_delta != i ||
+        (largest > 0 && varint_get_i32(at, end, &body) > 0 && body > largest)) {
       return ERR_INVALID_RECORD;
     }
     int64_t timestamp = record_timestamp(header->base_timestamp, record.timestamp_delta);

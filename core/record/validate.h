@@ -40,6 +40,7 @@ struct batch_rules {
   int64_t timestamp_after_max_ms;  ///< message.timestamp.after.max.ms; INT64_MAX: any
   int32_t partition;               ///< for texts
   int32_t max_message_bytes;       ///< max.message.bytes: largest batch, 0 or more
+  int32_t max_record_bytes;        ///< max.decompressed.message.bytes: largest record of a compressed batch; 0: any
   bool is_append_time;             ///< message.timestamp.type = LogAppendTime: stamp with now_ms
   bool is_compacted;               ///< cleanup.policy has compact: every record needs a key
   bool needs_records;              ///< unpack compressed batches too (luka.validate = full, conversion, policies)

@@ -136,8 +136,9 @@ end
 --- A connection to its first listener, or another one.
 ---
 ---@param index integer?
+---@param from string?  the client's address
 ---@return spec.Client
-function Broker:connect(index) return client.connect(self.ports[index or 1], self.hosts[index or 1]) end
+function Broker:connect(index, from) return client.connect(self.ports[index or 1], self.hosts[index or 1], from) end
 
 --- Whether the process has ended; then `status` is its exit status, or "signal N".
 function Broker:poll_exit()

@@ -182,7 +182,7 @@ describe("broker config", function()
     end
     assert.same({ "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms", "log.cleaner.min.cleanable.ratio",
       "log.cleaner.min.compaction.lag.ms", "log.flush.interval.messages", "log.flush.interval.ms",
-      "log.flush.scheduler.interval.ms", "max.decompressed.message.bytes" }, refused)
+      "log.flush.scheduler.interval.ms" }, refused)
     for _, name in ipairs(refused) do
       local result, message = set(name, "1")
       assert.equal(C.ERR_CONFIG, result)

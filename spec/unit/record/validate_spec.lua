@@ -224,6 +224,17 @@ describe("compressed records", function()
     end
   end)
 
+  it("of a compressed batch are at most max.decompressed.message.bytes long, as their length field counts", function()
+    local rules = { max_record_bytes = 1000 }
+    for codec = 1, 4 do
+      assert.equal("0", validate(batch { codec = codec, records = { "a", ("v"):rep(993), "b" } }, rules).code)
+      local verdict = validate(batch { codec = codec, records = { "a", ("v"):rep(994), "b" } }, rules)
+      assert.equal("ERR_INVALID_RECORD", verdict.code)
+    end
+    assert.equal("0", validate(batch { records = { ("v"):rep(5000) } }, rules).code)
+    assert.equal("0", validate(batch { codec = C.CODEC_GZIP, records = { ("v"):rep(900), ("v"):rep(900) } }, rules).code)
+  end)
+
   it("are never unpacked beyond 100 times max.message.bytes", function()
     for codec = 1, 4 do
       local bomb = batch { codec = codec, records = { ("v"):rep(600000) } }
