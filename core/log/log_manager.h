@@ -208,6 +208,11 @@ void log_manager_fail_dir(struct log_manager *mgr, struct log *log, int cause);
 /// the disk: pool, inside the epoch.
 int log_manager_write_recovery_point(struct log_manager *mgr, struct log *log);
 
+/// Writes the log start offsets of the directories where one has changed, for a DeleteRecords that is to be answered;
+/// whoever comes while it is being written finds it done or writes it once for all that came. A directory whose disk
+/// fails goes offline. Waits for the disk: pool, inside the epoch.
+void log_manager_write_start_offsets(struct log_manager *mgr);
+
 /// True when the log's directory has failed. Any thread inside the epoch.
 bool log_manager_is_offline(const struct log_manager *mgr, const struct log *log);
 

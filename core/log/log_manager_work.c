@@ -145,6 +145,11 @@ static void run_start_offsets(struct log_manager *mgr)
   log_checkpoints_write_all(mgr, LOG_DIR_START_OFFSETS);
 }
 
+void log_manager_write_start_offsets(struct log_manager *mgr)
+{
+  run_start_offsets(mgr);
+}
+
 static void run_high_watermarks(struct log_manager *mgr)
 {
   if (mgr->hooks.high_watermark != NULL) {

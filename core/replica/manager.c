@@ -399,6 +399,16 @@ bool replica_manager_has_space(struct replica_manager *manager, struct partition
   return manager == NULL || log_manager_has_space(manager->options.logs, part->log, manager->options.reserve_bytes);
 }
 
+void replica_manager_write_log_starts(struct replica_manager *manager)
+{
+  log_manager_write_start_offsets(manager->options.logs);
+}
+
+bool replica_manager_is_offline(const struct replica_manager *manager, const struct partition *part)
+{
+  return log_manager_is_offline(manager->options.logs, part->log);
+}
+
 /// Logs the latest error of this thread, at most once a second for a partition.
 static void replica_report(struct partition *part, const char *what)
 {

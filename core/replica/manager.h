@@ -67,6 +67,14 @@ struct partition *replica_manager_find(struct replica_manager *manager, const st
 /// holding the appender.
 bool replica_manager_has_space(struct replica_manager *manager, struct partition *part);
 
+/// Writes the log start offsets that changed to their checkpoints; several that wait for it share one write. What a
+/// full disk keeps from being written is written later. Waits for the disk: pool, inside the epoch.
+void replica_manager_write_log_starts(struct replica_manager *manager);
+
+/// True when the directory of a partition's log has failed; the partition may not have been told yet. For a partition
+/// with a role, any thread inside the epoch.
+bool replica_manager_is_offline(const struct replica_manager *manager, const struct partition *part);
+
 /// An append failed: takes the log's directory offline unless the disk is only full. While holding the appender.
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error);
 
