@@ -31,6 +31,7 @@ struct log;
 struct log_config;
 struct log_manager;
 struct pool;
+struct pool_job;
 
 enum {
   LOG_MANAGER_CLUSTER_ID_SIZE = 256, ///< longest cluster id of a meta.properties, with its NUL
@@ -69,6 +70,9 @@ struct log_manager_hooks {
   /// The log's directory has failed: answer ERR_STORAGE_OFFLINE from now on. Any thread, also while some appender is
   /// held; once for each log of the directory.
   void (*log_failed)(void *arg, void *owner, struct log *log, int cause);
+  /// The manager has flushed a log that acknowledges by what is on disk (flush.messages): more may be acknowledged now.
+  /// Called on pool threads.
+  void (*log_flushed)(void *arg, void *owner, struct log *log);
   void *arg; ///< for all of them
 };
 
@@ -178,6 +182,11 @@ int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted);
 /// True for an error of log_manager_start() or _open_log() for one log that may be gone later without a restart (space,
 /// open files): log_manager_open_log() may be called again with the same log_wanted. Any thread.
 bool log_manager_may_pass(int error);
+
+/// Submits a job to the pool that may take as long as a disk does. Any thread; takes the manager's lock for a moment.
+///
+/// @return false before log_manager_run() and after log_manager_pause(): the job is not taken
+bool log_manager_submit(struct log_manager *mgr, struct pool_job *job, void (*work)(struct pool_job *job));
 
 /// Deletes a log: renames its folder to -delete, closes it, removes the files after file_delete_delay_ms. The caller
 /// has taken it out of every structure that gives it to new readers or appenders, and nobody holds or gets its
