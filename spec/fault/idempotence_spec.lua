@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- kill -9 under idempotent producers, librdkafka's own, which send again what was not answered: every record is there
--- afterwards, once, and in order. KILLS=20 does it twenty times.
+-- afterwards, once, and in order, also for librdkafka's consumer with assigned partitions. KILLS=20 does it twenty times.
 local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
@@ -28,6 +28,14 @@ local function produce(broker, topic, path, log)
     unistd._exit(127)
   end
   return pid
+end
+
+--- What kcat reads of a partition that it is assigned, from the beginning to the end.
+local function consume(broker, topic)
+  local pipe = assert(io.popen(("exec kcat -C -b 127.0.0.1:%d -t %s -p 0 -o beginning -e -q"):format(broker.port, topic.name)))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
 end
 
 --- How many records a topic has; nil while the broker does not answer.
@@ -84,6 +92,7 @@ describe("A broker that is killed under idempotent producers", function()
       running[topic.pid] = nil
       assert.equal(0, code, io.open(topic.log):read "*a")
       assert.equal(topic.total, requests.end_offset(client, topic.made))
+      assert.is_true(consume(broker, topic) == io.open(folder .. "/" .. topic.name):read "*a")
       local values = records.values(requests.fetch_to_end(client, topic.made, 0))
       assert.equal(topic.total, #values)
       for i = 1, topic.total do

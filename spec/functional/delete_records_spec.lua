@@ -4,6 +4,7 @@ local brokers = require "spec.support.broker"
 local malformed = require "spec.support.malformed"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
+local strace = require "spec.support.strace"
 local dirent = require "posix.dirent"
 
 local NEWEST = 2
@@ -167,6 +168,26 @@ describe("DeleteRecords", function()
       client = broker:connect()
       assert.same({ 4, 6 }, { requests.start_offset(client, topic), requests.end_offset(client, topic) })
       assert.equal(OUT_OF_RANGE, requests.fetch(client, topic, { fetch_offset = 3 }).error_code)
+    end)
+  end
+
+  if strace.WORKS then
+    it("is not acknowledged when the disk fails that has to keep it", function()
+      local topic = topic_of(6)
+      strace.count(broker.pid, function() assert.same({ 56, -1 }, delete(client, topic, 4)) end, { "fsync:error=EIO" })
+      assert.equal(56, requests.produce(client, topic, records.batch()).error_code)
+    end)
+
+    it("is done on a full disk, where it is kept as soon as that has room", function()
+      local topic = topic_of(6)
+      strace.count(broker.pid, function() assert.same({ NONE, 4 }, delete(client, topic, 4)) end, { "openat:error=ENOSPC" })
+      assert.equal(4, requests.start_offset(client, topic))
+      assert.same({ NONE, 5 }, delete(client, topic, 5))
+      client:close()
+      broker:kill()
+      broker = broker:restart()
+      client = broker:connect()
+      assert.equal(5, requests.start_offset(client, topic))
     end)
   end
 
