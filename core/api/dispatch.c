@@ -33,6 +33,7 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_API_VERSIONS, 0, 5, 0, api_versions_handle},
     {WIRE_API_CREATE_TOPICS, 0, 7, 0, create_topics_handle},
     {WIRE_API_DELETE_TOPICS, 0, 6, 0, delete_topics_handle},
+    {WIRE_API_DELETE_RECORDS, 0, 2, 0, delete_records_handle},
     {WIRE_API_INIT_PRODUCER_ID, 0, 6, 0, init_producer_id_handle},
     {WIRE_API_OFFSET_FOR_LEADER_EPOCH, 0, 4, 0, offset_for_leader_epoch_handle},
     {WIRE_API_DESCRIBE_CONFIGS, 0, 4, 0, describe_configs_handle},

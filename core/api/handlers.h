@@ -16,6 +16,7 @@ void find_coordinator_handle(struct request *req);          // find_coordinator.
 void api_versions_handle(struct request *req);              // api_versions.c
 void create_topics_handle(struct request *req);             // create_topics.c
 void delete_topics_handle(struct request *req);             // delete_topics.c
+void delete_records_handle(struct request *req);            // delete_records.c
 void describe_configs_handle(struct request *req);          // describe_configs.c
 void init_producer_id_handle(struct request *req);          // init_producer_id.c
 void create_partitions_handle(struct request *req);         // create_partitions.c

@@ -214,6 +214,7 @@ void produce_append(struct produce_part *part, struct partition *found, uint8_t 
   part->job.reply = produce->req->worker->loop;
   part->job.done = produce_appended;
   part->job.leader_epoch = -1;
+  part->job.is_unacknowledged = produce->acks == 0;
   part->job.batch = (struct log_batch){
       .bytes = bytes,
       .size = size,

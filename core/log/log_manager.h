@@ -31,6 +31,7 @@ struct log;
 struct log_config;
 struct log_manager;
 struct pool;
+struct pool_job;
 
 enum {
   LOG_MANAGER_CLUSTER_ID_SIZE = 256, ///< longest cluster id of a meta.properties, with its NUL
@@ -69,6 +70,9 @@ struct log_manager_hooks {
   /// The log's directory has failed: answer ERR_STORAGE_OFFLINE from now on. Any thread, also while some appender is
   /// held; once for each log of the directory.
   void (*log_failed)(void *arg, void *owner, struct log *log, int cause);
+  /// The manager has flushed a log that acknowledges by what is on disk (flush.messages): more may be acknowledged now.
+  /// Called on pool threads.
+  void (*log_flushed)(void *arg, void *owner, struct log *log);
   void *arg; ///< for all of them
 };
 
@@ -179,6 +183,11 @@ int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted);
 /// open files): log_manager_open_log() may be called again with the same log_wanted. Any thread.
 bool log_manager_may_pass(int error);
 
+/// Submits a job to the pool that may take as long as a disk does. Any thread; takes the manager's lock for a moment.
+///
+/// @return false before log_manager_run() and after log_manager_pause(): the job is not taken
+bool log_manager_submit(struct log_manager *mgr, struct pool_job *job, void (*work)(struct pool_job *job));
+
 /// Deletes a log: renames its folder to -delete, closes it, removes the files after file_delete_delay_ms. The caller
 /// has taken it out of every structure that gives it to new readers or appenders, and nobody holds or gets its
 /// appender; readers inside an epoch may go on. Waits for the disk: pool, inside the epoch.
@@ -207,6 +216,11 @@ void log_manager_fail_dir(struct log_manager *mgr, struct log *log, int cause);
 /// Writes the recovery points of the log's directory, as log_truncate_to() wants it before the next append. Waits for
 /// the disk: pool, inside the epoch.
 int log_manager_write_recovery_point(struct log_manager *mgr, struct log *log);
+
+/// Writes the log start offsets of the directories where one has changed, for a DeleteRecords that is to be answered;
+/// whoever comes while it is being written finds it done or writes it once for all that came. A directory whose disk
+/// fails goes offline. Waits for the disk: pool, inside the epoch.
+void log_manager_write_start_offsets(struct log_manager *mgr);
 
 /// True when the log's directory has failed. Any thread inside the epoch.
 bool log_manager_is_offline(const struct log_manager *mgr, const struct log *log);

@@ -7,6 +7,7 @@
 //   log_manager_open.c      opening one log, failing a directory
 //   log_manager_delete.c    deleting one log
 //   log_manager_work.c      timers, retention and flushes
+//   log_flush_timer.c       flush.ms
 //   log_checkpoints.c       the three checkpoints of a directory
 //   log_table.c             the table of logs
 #pragma once
@@ -79,6 +80,17 @@ enum log_work_kind {
   LOG_WORK_COUNT,
 };
 
+/// Looks after flush.ms (log_flush_timer.c); stands still while nothing waits.
+struct log_flush_timer {
+  struct mail mail;        ///< starts the timer
+  struct timer timer;      ///< on the control loop
+  struct pool_job job;     ///< a look at all logs
+  _Atomic(bool) is_going;  ///< mail, timer or job is under way
+  _Atomic(bool) is_wanted; ///< something was appended since the logs were looked at
+  int64_t wait_ms;         ///< until the next look; belongs to whichever of them is under way
+  bool has_more;           ///< the same: there are records that wait
+};
+
 /// What a directory's writers share; guarded by the manager's lock.
 struct log_dir_writer {
   bool is_writing[LOG_DIR_CHECKPOINT_COUNT]; ///< a thread replaces that file
@@ -100,6 +112,7 @@ struct log_manager {
   struct event_loop *loop;              ///< control loop or NULL
   struct pool *pool;                    ///< or NULL
   struct log_work work[LOG_WORK_COUNT]; ///< periodic
+  struct log_flush_timer flush_timer;   ///< flush.ms
   int64_t producer_expiration_ms;       ///< see struct log_manager_config
   struct deletion_queue deletions;      ///< delayed removals
   int64_t reserve_bytes;                ///< a new log goes where more than this is free, if anywhere
@@ -183,5 +196,26 @@ void log_manager_on_rolled(void *arg, struct log *log, int64_t offset);
 
 /// Queues the removal of a segment's files: the on_deleted callback of every log; `arg` is its entry.
 void log_manager_on_deleted(void *arg, struct log_deleted *deleted);
+
+/// Flushes a log; a failed fsync is never tried again, so it takes the directory offline. On the pool.
+void log_manager_flush(struct log_manager *mgr, struct log_entry *entry, struct log *log, int64_t offset);
+
+/// Calls `visit` for every open log, one at a time, leaving the epoch in between: an fsync may take long, and nothing
+/// would be reclaimed. On the pool.
+void log_manager_each(struct log_manager *mgr,
+                      void (*visit)(struct log_manager *mgr, struct log_entry *entry, struct log *log));
+
+// --- log_flush_timer.c ---
+
+/// Has logs looked at soon: the on_unflushed callback of every log; `arg` is its entry.
+void log_manager_on_unflushed(void *arg);
+
+void log_flush_timer_create(struct log_manager *mgr);
+
+/// Looks at what was there before the start. On the control loop's thread.
+void log_flush_timer_run(struct log_manager *mgr);
+
+/// On the control loop's thread.
+void log_flush_timer_pause(struct log_manager *mgr);
 
 void log_work_create(struct log_manager *mgr, const struct log_manager_config *config);

@@ -56,6 +56,7 @@ struct log {
   struct log_end end;                          ///< what readers may see
   _Atomic(int64_t) start_offset;               ///< first readable offset
   _Atomic(int64_t) recovery_point;             ///< everything below is on disk
+  _Atomic(int64_t) flushed_ms;                 ///< monotonic time of the last flush of everything
   _Atomic(int64_t) size_bytes;                 ///< of all .log files
   _Atomic(uint64_t) cuts;                      ///< counts truncations: a reader that sees it change begins anew
   struct tail tail;                            ///< positions of the newest batches
@@ -66,13 +67,15 @@ struct log {
   pthread_mutex_t flush_lock;                  ///< see above
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
+  bool has_sync_failed;                        ///< a flush failed: what it was for may be gone. flush_lock
   bool is_broken;                              ///< the files are not as the log says: no more appends. Appender
   struct uuid topic_id;                        ///< of partition.metadata, or zero
   struct iovec *parts;                         ///< scratch for gathered writes; owned. Appender
   int parts_room;                              ///< slots allocated
   void (*on_deleted)(void *arg, struct log_deleted *deleted);    ///< see struct log_open_args
   void (*on_rolled)(void *arg, struct log *log, int64_t offset); ///< see struct log_open_args
-  void *arg;                                                     ///< for the two above
+  void (*on_unflushed)(void *arg);                               ///< see struct log_open_args
+  void *arg;                                                     ///< for these
   struct epoch_retired retired;                                  ///< for when it was closed
 };
 
@@ -87,6 +90,14 @@ static inline struct segment *log_active(const struct log *log)
 {
   struct segment_list *list = log_list(log);
   return list->segments[list->count - 1];
+}
+
+/// Tells whoever looks after flush.ms that there is something to look after.
+static inline void log_note_unflushed(struct log *log, const struct log_config *config)
+{
+  if (config->flush_ms != INT64_MAX && log->on_unflushed != NULL) {
+    log->on_unflushed(log->arg);
+  }
 }
 
 /// Makes a log in memory, with no segment yet. Owned: log_free().

@@ -254,6 +254,10 @@ static int replace_by_copy(const char *path, int64_t size)
   if (result == 0) {
     result = copy_bytes(from_fd, to_fd, size);
   }
+  // The name is that of bytes which may count as on disk.
+  if (result == 0) {
+    result = file_sync(to_fd);
+  }
   if (result == 0) {
     result = dir_rename(temporary, path);
   }

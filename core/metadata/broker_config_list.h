@@ -42,7 +42,7 @@ BROKER_CONFIG_X(LONG, log_flush_interval_ms, "log.flush.interval.ms", NULL, NO_M
 BROKER_CONFIG_X(INT, log_flush_offset_checkpoint_interval_ms, "log.flush.offset.checkpoint.interval.ms", "60000", 0, NO_MAX, VALID_ANY,
   "How often the recovery points are written.")
 BROKER_CONFIG_X(LONG, log_flush_scheduler_interval_ms, "log.flush.scheduler.interval.ms", "9223372036854775807", NO_MIN, NO_MAX, VALID_ANY,
-  "How often logs are looked at for flush.ms.")
+  "Default of log.flush.interval.ms; logs are looked at for flush.ms as often as the shortest asks.")
 BROKER_CONFIG_X(INT, log_flush_start_offset_checkpoint_interval_ms, "log.flush.start.offset.checkpoint.interval.ms", "60000", 0, NO_MAX, VALID_ANY,
   "How often the log start offsets are written.")
 BROKER_CONFIG_X(INT, log_index_interval_bytes, "log.index.interval.bytes", "4096", 0, NO_MAX, VALID_ANY,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The high watermark: the first offset that consumers may not see. With a replica list of one it follows the log end;
-// followers will hold it back. Moving it publishes the partition's state and wakes those whose bytes have come.
+// followers will hold it back, and so does what a topic wants on disk first (replica/flush.h). Moving it publishes the
+// partition's state and wakes those whose bytes have come.
 #pragma once
 
 #include <stdint.h>
@@ -10,6 +11,12 @@ struct partition;
 
 /// After an append of `bytes`: moves the high watermark and wakes waiters. While holding the appender.
 void high_watermark_appended(struct partition *part, int64_t bytes);
+
+/// After a flush, or a change of what holds it back: moves the high watermark to where it may be and wakes waiters.
+/// While holding the appender.
+///
+/// @param bytes  of those that were held back, how many are on disk now at least
+void high_watermark_raise(struct partition *part, int64_t bytes);
 
 /// After the log start or end changed otherwise (retention, truncation, a new role): publishes them and wakes all.
 /// While holding the appender.

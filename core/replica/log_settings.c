@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/log_settings.h"
 
+#include "base/list.h"
+#include "base/mem.h"
 #include "log/log.h"
 #include "metadata/topic_config.h"
+#include "replica/append.h"
+#include "replica/flush.h"
+#include "replica/partition.h"
+
+/// A configuration on its way to the appender.
+struct log_settings_job {
+  struct append_job job;    ///< the change
+  struct log_config config; ///< what it says
+};
 
 void log_settings_from_topic(const struct topic_config *topic, struct log_config *log)
 {
@@ -16,8 +27,36 @@ void log_settings_from_topic(const struct topic_config *topic, struct log_config
   log->retention_bytes = topic->retention_bytes;
   log->retention_ms = topic->retention_ms;
   log->file_delete_delay_ms = topic->file_delete_delay_ms;
+  // With sync every record is on disk before it is acknowledged, which is what flush.messages=1 asks for.
+  log->flush_messages = topic->luka_producer_type == TOPIC_PRODUCER_SYNC ? 1 : topic->flush_messages;
+  log->flush_ms = topic->flush_ms;
   log->preallocate = topic->preallocate;
   log->is_deleting = (topic->cleanup_policy & CLEANUP_DELETE) != 0;
   log->is_compacted = (topic->cleanup_policy & CLEANUP_COMPACT) != 0;
   log->is_log_append_time = topic->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND;
+}
+
+/// While holding the appender.
+static void log_settings_run(struct append_job *job)
+{
+  struct partition_state state;
+  partition_read_state(job->part, &state);
+  if (state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER) {
+    log_set_config(job->part->log, &CONTAINER_OF(job, struct log_settings_job, job)->config);
+    job->released = flush_settle(job->part);
+  }
+}
+
+static void log_settings_done(struct append_job *job)
+{
+  mem_free(CONTAINER_OF(job, struct log_settings_job, job));
+}
+
+void log_settings_change(struct partition *part, const struct topic_config *topic)
+{
+  struct log_settings_job *change = mem_zalloc(sizeof *change);
+  log_settings_from_topic(topic, &change->config);
+  change->job.change = log_settings_run;
+  change->job.done = log_settings_done;
+  partition_submit(part, &change->job);
 }
