@@ -5,8 +5,8 @@
 //
 //   worker: fetch_convert() takes the slices -> pool: read, convert -> worker: fetch_send()
 //
-// What this takes is bounded: a partition gets as many bytes as its slice has, or its first batch, and all of them
-// together what the request may have, or one batch. As in Apache Kafka 3.9, a batch that cannot be said in the old
+// What this takes is bounded: a partition gets as many bytes as the client takes of it, or its first batch, and all of
+// them together what the request may have, or one batch. As in Apache Kafka 3.9, a batch that cannot be said in the old
 // formats ends the records of its partition, and is an error only as the first; and where batches were read but none
 // has anything to give (transaction markers alone), the answer is the head of a message too large to be whole, so that
 // a client sees that its limit is too small for what comes next.
@@ -38,6 +38,7 @@ struct fetch_converted {
   struct log_slice slice;   ///< what to read, owned
   struct record_buffer out; ///< the message set, owned
   int64_t first_offset;     ///< what the client asked for
+  int64_t max_bytes;        ///< what the client takes of this partition
   size_t work_limit;        ///< bytes that a batch may take while it is converted
   int result;               ///< 0, or why there is nothing
 };
@@ -78,7 +79,7 @@ static int fetch_convert_batch(struct fetch_conversion *all, struct fetch_conver
     return part->out.size > 0 ? 0 : (result == ERR_LIMIT ? ERR_BATCH_TOO_LARGE : result);
   }
   if (is_first && part->out.size > 0) {
-    int64_t limit = part->slice.length < all->left_bytes ? part->slice.length : all->left_bytes;
+    int64_t limit = part->max_bytes < all->left_bytes ? part->max_bytes : all->left_bytes;
     record_buffer_trim(&part->out, (size_t)limit);
   }
   return 1;
@@ -152,7 +153,7 @@ static int fetch_convert_slice(struct fetch_conversion *all, struct fetch_conver
 static void fetch_convert_work(struct pool_job *job)
 {
   struct fetch_conversion *all = CONTAINER_OF(job, struct fetch_conversion, job);
-  for (int32_t i = 0; i < all->count && all->left_bytes > 0; i++) {
+  for (int32_t i = 0; i < all->count && (i == 0 || all->left_bytes > 0); i++) {
     struct fetch_converted *part = &all->parts[i];
     part->result = fetch_convert_slice(all, part);
     if (part->result < 0) {
@@ -219,6 +220,7 @@ static void fetch_convert_item(struct fetch_conversion *all, const struct metada
   part->item = item;
   part->slice = item->read.slice;
   part->first_offset = item->offset;
+  part->max_bytes = item->max_bytes;
   part->work_limit = (size_t)(batch_max > BATCH_HEADER_SIZE ? batch_max : BATCH_HEADER_SIZE) * BATCH_UNPACK_RATIO;
   item->read.slice.file = NULL;
   item->read.slice.length = 0;
