@@ -24,9 +24,8 @@
 #include "wire/reader.h"
 
 static const struct api_handler API_HANDLERS[] = {
-    // Produce 0 to 2 is named because librdkafka decides by it whether it may compress (KAFKA-18659); it is not served.
-    {WIRE_API_PRODUCE, 3, 13, 0, produce_handle},
-    {WIRE_API_FETCH, 4, 18, 4, fetch_handle},
+    {WIRE_API_PRODUCE, 0, 13, 0, produce_handle},
+    {WIRE_API_FETCH, 0, 18, 0, fetch_handle},
     {WIRE_API_LIST_OFFSETS, 0, 11, 0, list_offsets_handle},
     {WIRE_API_METADATA, 0, 13, 0, metadata_handle},
     {WIRE_API_FIND_COORDINATOR, 0, 6, 0, find_coordinator_handle},

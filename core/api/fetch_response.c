@@ -7,20 +7,24 @@
 #include "api/api.h"
 #include "api/fetch_private.h"
 #include "api/request.h"
+#include "base/mem.h"
 #include "log/log.h"
 #include "network/response.h"
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
 
 enum {
-  FETCH_TOPIC_ID_VERSION = 13, // first version with topic ids: a whole error is at the top only
-  FETCH_LEADER_VERSION = 16,   // first version that is told the current leader (KIP-951)
+  FETCH_TOPIC_ID_VERSION = 13,     // first version with topic ids: a whole error is at the top only
+  FETCH_STORAGE_ERROR_VERSION = 6, // first version whose clients know KAFKA_STORAGE_ERROR
+  FETCH_LEADER_VERSION = 16,       // first version that is told the current leader (KIP-951)
 };
 
 void fetch_item_release(struct fetch_item *item)
 {
   log_slice_release(&item->read.slice);
   item->read.slice.length = 0;
+  mem_free(item->converted);
+  item->converted = NULL;
   item->is_visited = false;
   item->error = WIRE_NONE;
   if (item->part != NULL) {
@@ -34,12 +38,19 @@ static void fetch_region_release(void *arg)
   log_file_unref(arg);
 }
 
-/// Makes a region of the item's slice; the file goes over to it.
+/// Makes a region of the item's slice, or of what it was converted to; the file, or the memory, goes over to it.
 static void fetch_put_records(struct fetch *fetch, struct fetch_item *item, struct wire_records *records)
 {
   struct log_slice *slice = &item->read.slice;
   records->length = slice->length;
   if (slice->length == 0) {
+    return;
+  }
+  if (item->converted != NULL) {
+    struct response_region memory = {
+        .bytes = item->converted, .length = slice->length, .release = mem_free, .arg = item->converted};
+    records->region = request_region(fetch->req, &memory);
+    item->converted = NULL;
     return;
   }
   struct response_region region = {.fd = log_file_fd(slice->file),
@@ -79,6 +90,11 @@ static void fetch_put_partition(struct fetch *fetch, struct fetch_item *item,
     // Kafka gives an empty list where it did not get as far as the replica, and null elsewhere.
     bool is_early = item->error == WIRE_UNKNOWN_TOPIC_ID || item->error == WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     data->aborted_transactions_count = is_early ? 0 : -1;
+    if (item->error == WIRE_UNSUPPORTED_COMPRESSION_TYPE) {
+      data->records.length = -1;
+    } else if (item->error == WIRE_KAFKA_STORAGE_ERROR && fetch->req->version < FETCH_STORAGE_ERROR_VERSION) {
+      data->error_code = WIRE_NOT_LEADER_OR_FOLLOWER;
+    }
     return;
   }
   data->high_watermark = read->state.high_watermark;

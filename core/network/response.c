@@ -77,8 +77,12 @@ void response_add_memory(struct response *resp, const void *bytes, size_t size, 
 void response_add_region(struct response *resp, const struct response_region *region)
 {
   CHECK(region->pos >= 0 && region->length >= 0);
-  struct response_part part = {
-      .pos = region->pos, .length = region->length, .fd = region->fd, .release = region->release, .arg = region->arg};
+  struct response_part part = {.bytes = region->bytes,
+                               .pos = region->pos,
+                               .length = region->length,
+                               .fd = region->bytes == NULL ? region->fd : -1,
+                               .release = region->release,
+                               .arg = region->arg};
   if (region->length == 0) {
     response_release_part(&part);
     return;

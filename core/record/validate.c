@@ -12,6 +12,7 @@
 #include "record/codec.h"
 #include "record/iterate.h"
 #include "record/record_private.h"
+#include "record/rules_private.h"
 
 /// What a walk over the records learned.
 struct batch_walk {
@@ -27,12 +28,6 @@ enum record_fault {
   RECORD_NO_KEY,         ///< in a compacted topic
   RECORD_TIMESTAMP,      ///< out of range
   RECORD_TIMESTAMP_TYPE, ///< the LogAppendTime bit, where only the broker may set it
-};
-
-/// The timestamps that a topic takes.
-struct timestamp_range {
-  int64_t lowest;  ///< ms
-  int64_t highest; ///< ms
 };
 
 static int find_batch(const uint8_t *bytes, size_t size, struct arena *arena, struct batch_verdict *out,
@@ -60,7 +55,6 @@ static const char *describe_fault(enum record_fault fault, const struct record_f
                                   const struct batch_header *header, const struct batch_rules *rules,
                                   struct arena *arena);
 static const char *join_first_errors(const struct batch_verdict *verdict, struct arena *arena);
-static struct timestamp_range allowed_timestamps(const struct batch_rules *rules);
 
 bool batch_validate_unpacks(const uint8_t *bytes, size_t size, const struct batch_rules *rules)
 {
@@ -149,8 +143,8 @@ static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, 
     return next;
   }
   if (batch_magic(bytes) < BATCH_FORMAT_MAX) {
-    return error_set(rules->only_format_2 ? ERR_INVALID_RECORD : ERR_UNSUPPORTED_FORMAT,
-                     "%s-%" PRId32 ": record format %d", rules->topic, rules->partition, batch_magic(bytes));
+    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": record format %d", rules->topic, rules->partition,
+                     batch_magic(bytes));
   }
   int codec = batch_attributes(bytes) & BATCH_CODEC_MASK; // within the smallest batch
   if (codec >= CODEC_COUNT) {
@@ -427,17 +421,4 @@ static const char *join_first_errors(const struct batch_verdict *verdict, struct
                       "One or more records have been rejected due to %" PRId32
                       " record errors in total, and only showing the first three errors at most: [%s]",
                       verdict->record_error_total, shown);
-}
-
-/// The topic's range around now; sums that do not fit end at the edge.
-static struct timestamp_range allowed_timestamps(const struct batch_rules *rules)
-{
-  struct timestamp_range range;
-  if (__builtin_sub_overflow(rules->now_ms, rules->timestamp_before_max_ms, &range.lowest)) {
-    range.lowest = INT64_MIN;
-  }
-  if (__builtin_add_overflow(rules->now_ms, rules->timestamp_after_max_ms, &range.highest)) {
-    range.highest = INT64_MAX;
-  }
-  return range;
 }

@@ -31,14 +31,13 @@ end
 
 local function size(n) return bytes(("%08x"):format(n)) end
 
---- Every request that is served, with its versions, as ApiVersions tells; Produce from version 3.
+--- Every request that is served, with its versions, as ApiVersions tells.
 local function served(client)
   local list = {}
   local names = {}
   for name, api in pairs(wire.apis) do names[api.key] = name end
   for _, api in ipairs(client:ask("ApiVersions", 0, {}).api_keys) do
-    list[#list + 1] = { name = names[api.api_key], key = api.api_key, max = api.max_version,
-      min = api.api_key == 0 and 3 or api.min_version }
+    list[#list + 1] = { name = names[api.api_key], key = api.api_key, max = api.max_version, min = api.min_version }
   end
   return list
 end

@@ -136,11 +136,6 @@ describe("a produced batch", function()
     assert.equal(C.BATCH_TRANSACTIONAL, header.attributes)
   end)
 
-  it("of old formats is told apart where the request allows them", function()
-    assert.equal("ERR_UNSUPPORTED_FORMAT", validate(cases.format_0_lz4, { only_format_2 = false }).code)
-    assert.equal("ERR_UNSUPPORTED_FORMAT", validate(cases.format_1_gzip, { only_format_2 = false }).code)
-  end)
-
   it("may be a control batch when it is the broker's own", function()
     local marker = batch { attributes = C.BATCH_CONTROL + C.BATCH_TRANSACTIONAL, producer_id = 5, producer_epoch = 0,
       records = { { key = "\0\0\0\1", value = "\0\0\0\0\0\0" } } }
