@@ -158,10 +158,8 @@ static int read_open(struct read_attempt *attempt)
 static int read_search(struct read_attempt *attempt, int64_t offset, struct read_place *place)
 {
   TRY(read_open(attempt));
-  int64_t from_pos = 0;
-  TRY(segment_lookup(attempt->seg, attempt->file, offset, attempt->may_wait, &from_pos));
   struct header_scan scan;
-  header_scan_begin(&scan, log_file_fd(attempt->file), from_pos, attempt->seg_end, attempt->may_wait);
+  TRY(segment_scan(attempt->seg, attempt->file, offset, attempt->seg_end, attempt->may_wait, &scan));
   struct batch_header header;
   int found = header_scan_find(&scan, offset, &header, &place->pos);
   if (found > 0) {
@@ -239,10 +237,11 @@ static int read_find_limit(struct read_attempt *attempt, int64_t enough, int64_t
   struct tail_batch batch;
   if (!tail_find(&attempt->log->tail, attempt->limit_offset, &batch)) {
     // What ends before the limit may be read in any case; that may be plenty.
-    int64_t known_pos = 0;
-    TRY(segment_lookup(attempt->seg, attempt->file, attempt->limit_offset - 1, attempt->may_wait, &known_pos));
-    if (known_pos >= enough) {
-      *limit_pos = known_pos < attempt->seg_end ? known_pos : attempt->seg_end;
+    struct header_scan scan;
+    TRY(segment_scan(attempt->seg, attempt->file, attempt->limit_offset - 1, attempt->seg_end, attempt->may_wait,
+                     &scan));
+    if (scan.pos >= enough) {
+      *limit_pos = scan.pos;
       return 0;
     }
   }

@@ -83,10 +83,7 @@ static int search_enter(struct time_search *search, struct segment *seg)
 /// Begins to scan headers at or before the batch with `offset`.
 static int search_scan(struct time_search *search, int64_t offset, struct header_scan *scan)
 {
-  int64_t pos = 0;
-  TRY(segment_lookup(search->seg, search->file, offset, true, &pos));
-  header_scan_begin(scan, log_file_fd(search->file), pos, search->seg_end, true);
-  return 0;
+  return segment_scan(search->seg, search->file, offset, search->seg_end, true, scan);
 }
 
 /// Looks into a batch for the first record from log start on that is at least as new as `timestamp`; failing that, with
@@ -135,6 +132,20 @@ static int search_batch(struct time_search *search, const struct batch_header *h
   return result < 0 ? result : is_found;
 }
 
+/// Looks whether the batch that a time-index entry names has its timestamp: beginning from a damaged one, the search
+/// would pass over what it looks for.
+static int search_check_entry(struct time_search *search, const struct time_index_entry *entry, bool *is_right)
+{
+  int64_t offset = search->seg->base_offset + entry->relative_offset;
+  struct header_scan scan;
+  struct batch_header header;
+  int64_t pos = 0;
+  TRY(search_scan(search, offset, &scan));
+  int result = header_scan_find(&scan, offset, &header, &pos);
+  *is_right = result > 0 && header.base_offset <= offset && header_timestamp(&header) == entry->timestamp;
+  return result == ERR_IO ? result : 0;
+}
+
 /// Finds the first record of the segment that is at least as new as `timestamp`.
 static int search_segment(struct time_search *search, int64_t timestamp, struct log_time_offset *found)
 {
@@ -143,11 +154,15 @@ static int search_segment(struct time_search *search, int64_t timestamp, struct 
   char *path = segment_path(log_dir(search->log), seg->base_offset, ".timeindex");
   int indexed = time_index_floor(&seg->time_index, path, timestamp, &entry);
   mem_free(path);
-  int64_t from_offset = indexed > 0 ? seg->base_offset + entry.relative_offset : seg->base_offset;
-  from_offset = from_offset > search->start_offset ? from_offset : search->start_offset;
+  int64_t from_offset = search->start_offset;
   struct header_scan scan;
   struct batch_header header;
   int64_t pos = 0;
+  if (indexed > 0 && seg->base_offset + entry.relative_offset > from_offset) {
+    bool is_right = false;
+    TRY(search_check_entry(search, &entry, &is_right));
+    from_offset = is_right ? seg->base_offset + entry.relative_offset : from_offset;
+  }
   TRY(search_scan(search, from_offset, &scan));
   int result = 0;
   while ((result = header_scan_next(&scan, &header, &pos)) > 0) {

@@ -171,9 +171,8 @@ static int cut_find(struct log *log, int64_t offset, struct cut *cut)
   int64_t pos = 0;
   struct header_scan scan;
   struct batch_header header = {0};
-  int found = segment_lookup(seg, file, offset, true, &pos);
+  int found = segment_scan(seg, file, offset, atomic_load(&seg->size), true, &scan);
   if (found == 0) {
-    header_scan_begin(&scan, log_file_fd(file), pos, atomic_load(&seg->size), true);
     found = header_scan_find(&scan, offset, &header, &pos);
   }
   log_file_unref(file);

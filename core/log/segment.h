@@ -18,6 +18,7 @@
 #include "log/time_index.h"
 #include "record/batch.h"
 
+struct header_scan;
 struct log_config;
 
 enum {
@@ -40,6 +41,7 @@ struct segment {
   int64_t bytes_since_index;             ///< bytes after the last index entry. Appender
   bool is_index_long;                    ///< the index files may hold more than the indexes do. Appender
   _Atomic(bool) is_index_dirty;          ///< the index files were written since their last fsync
+  _Atomic(bool) is_index_wrong;          ///< it was found, and logged, that the offset index does not fit the batches
   struct epoch_retired retired;          ///< for when it left the list
 };
 
@@ -104,15 +106,22 @@ int segment_truncate_indexes(struct segment *seg, struct log_file *file, const c
 /// fsync of its indexes, if they were written since the last one. Pool, or appender.
 int segment_sync_indexes(struct segment *seg, const char *dir);
 
-/// Looks up the position to search from for `offset`. Any thread, inside the epoch.
+/// Begins a scan of headers at or before the batch with `offset`, as near as the index knows. An entry that does not
+/// point at the batch it names is passed over: the index may be damaged, and trusting it would skip records. Any
+/// thread, inside the epoch.
 ///
 /// @param file       the open file of the segment
-/// @param may_wait   false: a cold index gives ERR_AGAIN
-/// @param[out] pos   position of a batch at or before the one with `offset`; 0 when the index does not know
+/// @param end        position that batches must not pass
+/// @param may_wait   false: what is cold gives ERR_AGAIN
+/// @param[out] scan  at the position of a batch, 0 when the index does not help
 /// @return 0, ERR_AGAIN, ERR_IO
-int segment_lookup(struct segment *seg, struct log_file *file, int64_t offset, bool may_wait, int64_t *pos);
+int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
+                 struct header_scan *scan);
 
-/// The same by position: the last known position of a batch that is at most `pos`; 0 when unknown.
+/// The last known position of a batch that is at most `pos`; 0 when unknown. What a damaged index says is not checked:
+/// for ending a region where it need not end exactly.
+///
+/// @return 0, ERR_AGAIN, ERR_IO
 int segment_lookup_pos(struct segment *seg, struct log_file *file, int64_t pos, bool may_wait, int64_t *found_pos);
 
 /// Recounts its largest timestamp after a cut: from the time index and the headers after its last entry. Waits for the
