@@ -206,8 +206,8 @@ static int cut_segments(struct log *log, int kept, int64_t now_ms)
     atomic_fetch_sub(&log->size_bytes, size);
     int64_t base_offset = seg->base_offset;
     segment_retire(seg);
-    int deleted = log_delete_files(log, base_offset, size, now_ms);
-    result = result < 0 ? result : deleted;
+    // Once one stays, so do the older ones: the next start must not find a hole.
+    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms);
   }
   struct segment *seg = list->segments[kept - 1];
   seg->created_ms = now_ms;
@@ -371,8 +371,8 @@ int log_delete_before(struct log *log, int64_t offset, int64_t now_ms)
     int64_t size = atomic_load(&seg->size);
     atomic_fetch_sub(&log->size_bytes, size);
     segment_retire(seg);
-    int deleted = log_delete_files(log, base_offset, size, now_ms);
-    result = result < 0 ? result : deleted;
+    // Once one stays, so do the newer ones: the next start must not find a hole.
+    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms);
   }
   return result < 0 ? result : gone;
 }

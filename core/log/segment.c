@@ -141,6 +141,9 @@ int segment_rename_deleted(int64_t base_offset, const char *dir)
     char *path = segment_path(dir, base_offset, segment_suffixes[i]);
     char *deleted = mem_printf("%s.deleted", path);
     int renamed = dir_rename(path, deleted);
+    if (renamed == ERR_NO_SPACE) {
+      renamed = dir_remove_file(path); // The new name may take a block; a full disk must still give some back.
+    }
     if (renamed < 0 && renamed != ERR_NOT_FOUND && result == 0) {
       result = renamed;
     }

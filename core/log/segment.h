@@ -80,7 +80,8 @@ bool segment_parse_name(const char *name, const char *suffix, int64_t *base_offs
 /// Makes empty files, in place of whatever has their names. On failure nothing is left.
 int segment_create_files(const struct segment *seg, const char *dir, const struct log_config *config);
 
-/// Renames its files to *.deleted; those that are missing are fine.
+/// Renames its files to *.deleted; those that are missing are fine. Where a full disk has no room for the new names, the
+/// files go at once.
 int segment_rename_deleted(int64_t base_offset, const char *dir);
 
 /// Accounts for a batch that is in the file at `pos`: indexes, largest timestamp, size. Appender, or recovery.
