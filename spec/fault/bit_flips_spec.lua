@@ -11,7 +11,8 @@ local SEED = tonumber(os.getenv "BITFLIP_SEED") or os.time() % 1000000
 
 --- The files of a data folder that Kafka has as well, by name.
 local function files_of(data)
-  local pipe = io.popen(("cd '%s' && find . -type f -size +0 ! -name 'luka.mdb*' ! -name .lock ! -name '.kafka_*' | LC_ALL=C sort"):format(data))
+  local find = "cd '%s' && find . -type f -size +0 ! -name 'luka.mdb*' ! -name .lock ! -name '.kafka_*' | LC_ALL=C sort"
+  local pipe = io.popen(find:format(data))
   local files = {}
   for path in pipe:lines() do files[#files + 1] = path:sub(3) end
   pipe:close()

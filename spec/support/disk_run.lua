@@ -132,30 +132,33 @@ function Run:read(client, name, partition)
   end
 end
 
---- Compares what is there with what was said; a partition named by `self.damaged` is left out. `is_final`: without faults, so that nothing may be missing.
+--- Compares what is there with what was said; a partition named by `self.damaged` is left out. `is_final`: without faults,
+--- so that nothing may be missing.
 function Run:compare(client, is_final)
   for _, topic in ipairs(TOPICS) do
     for partition = 0, topic.partitions - 1 do
       local key = topic.name .. "-" .. partition
-      local found, is_whole, start
-      if key ~= self.damaged then found, is_whole, start = self:read(client, topic.name, partition) end
-      if key == self.damaged then
-        -- What its files say is not what was written.
-      elseif found == nil then
-        if is_final then assert(self.topics[topic.name] ~= "there", topic.name .. " is gone") end
-      else
-        if is_final then
-          assert(self.topics[topic.name] ~= "gone", topic.name .. " was deleted, and is back")
-          assert(is_whole, key .. " cannot be read to its end")
-          assert(topic.is_retired or start == 0, key .. " does not start at 0")
-        end
-        self:compare_partition(key, found, is_whole, start or 0)
-      end
+      if key ~= self.damaged then self:compare_partition(client, topic, partition, is_final) end
     end
   end
 end
 
-function Run:compare_partition(key, found, is_whole, start)
+function Run:compare_partition(client, topic, partition, is_final)
+  local key = topic.name .. "-" .. partition
+  local found, is_whole, start = self:read(client, topic.name, partition)
+  if found == nil then
+    assert(not is_final or self.topics[topic.name] ~= "there", topic.name .. " is gone")
+    return
+  end
+  if is_final then
+    assert(self.topics[topic.name] ~= "gone", topic.name .. " was deleted, and is back")
+    assert(is_whole, key .. " cannot be read to its end")
+    assert(topic.is_retired or start == 0, key .. " does not start at 0")
+  end
+  self:compare_batches(key, found, is_whole, start or 0)
+end
+
+function Run:compare_batches(key, found, is_whole, start)
   local places = {}
   for offset, value in pairs(found) do
     assert(not places[value], ("%s: '%.30s' is there twice"):format(key, value))

@@ -178,7 +178,8 @@ describe("A log with one bit that is another one", function()
         logs.lines_of(function() ok, err = pcall(check, template, file, at, number) end)
         if not ok then failures[#failures + 1] = ("flip %d, bit %d of byte %d of %s: %s"):format(i, number, at - 1, file.name, err) end
       end
-      assert(#failures == 0, ("%d of %d, seed %d:\n  %s"):format(#failures, COUNT / 2, SEED, table.concat(failures, "\n  ", 1, math.min(#failures, 12))))
+      assert(#failures == 0, ("%d of %d, seed %d:\n  %s"):format(#failures, COUNT / 2, SEED,
+        table.concat(failures, "\n  ", 1, math.min(#failures, 12))))
     end)
   end
 end)
