@@ -6,6 +6,11 @@
 local brokers = require "spec.support.broker"
 local faults = require "spec.support.faults"
 local disk_run = require "spec.support.disk_run"
+local records = require "spec.support.records"
+local requests = require "spec.support.requests"
+
+local batch = records.batch
+local KAFKA_STORAGE_ERROR = 56
 
 local IS_WHOLE = os.getenv "FAULTS" == "all"
 local ONLY = os.getenv "FAULTS_ONLY" -- "kind" or "kind nth", for looking at one
@@ -86,6 +91,91 @@ describe("A disk that fails at one call of a broker's life", function()
     if IS_WHOLE then
       for kind, count in pairs(calls) do print(("%d calls of %s"):format(count, kind)) end
     end
+  end)
+
+  describe("in a broker's segment", function()
+    local disk, broker, client, topic
+
+    before_each(function()
+      local data = brokers.temp_dir() .. "/data"
+      disk = faults.new(data)
+      broker = brokers.start { data = data, env = disk.env, set = { "workers=1", "log_flush_offset_checkpoint_interval_ms=20" } }
+      client = broker:connect()
+      topic = requests.create(client, "t")
+      assert.equal(0, requests.append(client, topic, batch { records = { "before" } }))
+    end)
+
+    local function produce() return requests.produce(client, topic, batch { records = { "after" } }).error_code end
+
+    --- How often the log says it.
+    local function count(text) return select(2, broker:log():gsub(text:gsub("%p", "%%%0"), "")) end
+
+    --- The directory is offline: nothing is served from it, which is said once; a new start finds what was acknowledged.
+    local function assert_offline(values)
+      requests.wait_until("the directory is offline", function() return count "is offline until the next start" > 0 end)
+      assert.equal(KAFKA_STORAGE_ERROR, produce())
+      assert.equal(KAFKA_STORAGE_ERROR, requests.fetch(client, topic).error_code)
+      disk:disarm()
+      assert.equal(KAFKA_STORAGE_ERROR, produce())
+      assert.equal(1, count "is offline until the next start")
+      client:close()
+      broker:stop()
+      broker = broker:restart()
+      client = broker:connect()
+      assert.same(values, records.values(requests.fetch_to_end(client, topic, 0)))
+      assert.equal(#values, requests.append(client, topic, batch()))
+      client:close()
+      assert.equal(0, broker:stop())
+    end
+
+    it("takes the directory offline at an input or output error of a write", function()
+      disk:arm { kind = "write", err = "EIO", suffix = ".log" }
+      assert.equal(KAFKA_STORAGE_ERROR, produce())
+      assert_offline { "before" }
+    end)
+
+    it("takes the directory offline when half a batch was written before the error", function()
+      disk:arm { kind = "write", err = "EIO", short = true, times = 2, suffix = ".log" }
+      assert.equal(KAFKA_STORAGE_ERROR, produce())
+      assert_offline { "before" }
+    end)
+
+    it("takes the directory offline when a sync has failed, which is not tried again", function()
+      disk:arm { kind = "sync", err = "EIO", suffix = ".log" }
+      assert_offline { "before" }
+    end)
+
+    it("takes the directory offline at a file system that is read-only", function()
+      disk:arm { kind = "write", err = "EROFS", times = -1, suffix = ".log" }
+      assert.equal(KAFKA_STORAGE_ERROR, produce())
+      assert_offline { "before" }
+    end)
+
+    it("refuses a write for which there is no room, and takes the next one", function()
+      for _, fault in ipairs { { err = "ENOSPC" }, { err = "EDQUOT" }, { err = "ENOSPC", short = true, times = 2 } } do
+        local at = requests.end_offset(client, topic)
+        disk:arm { kind = "write", err = fault.err, short = fault.short, times = fault.times, suffix = ".log" }
+        assert.equal(KAFKA_STORAGE_ERROR, produce())
+        assert.equal(at, requests.end_offset(client, topic))
+        assert.equal(at, #records.values(requests.fetch_to_end(client, topic, 0)))
+        assert.equal(0, produce())
+        assert.equal(at + 1, requests.end_offset(client, topic))
+      end
+      assert.equal(0, count "offline")
+      client:close()
+      assert.equal(0, broker:stop())
+    end)
+
+    it("goes on with the rest of a write that came out short", function()
+      for _ = 1, 3 do
+        disk:arm { kind = "write", short = true, suffix = ".log" }
+        assert.equal(0, produce())
+        assert.equal(1, (disk:acted()))
+      end
+      assert.same({ "before", "after", "after", "after" }, records.values(requests.fetch_to_end(client, topic, 0)))
+      client:close()
+      assert.equal(0, broker:stop())
+    end)
   end)
 
   for index, fault in ipairs(FAULTS) do

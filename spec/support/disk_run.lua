@@ -116,7 +116,8 @@ function Run:read(client, name, partition)
   while true do
     local part = requests.fetch(client, topic, { partition = partition, fetch_offset = at })
     -- Retention may have been faster.
-    if part.error_code == 1 and requests.start_offset(client, topic, partition) > at then
+    if part.error_code == 1 then
+      clients.wait_until("the log begins later", function() return requests.start_offset(client, topic, partition) > at end)
       return self:read(client, name, partition)
     end
     if part.error_code ~= 0 then return found, false, entry.offset end

@@ -23,6 +23,7 @@ ffi.cdef [[
     int32_t err;
     int32_t is_short;
     char folder[256];
+    char suffix[64];
     char path[256];
   };
   void *mmap(void *addr, size_t length, int prot, int flags, int fd, int64_t offset);
@@ -35,6 +36,9 @@ local M = {}
 
 --- Kinds of calls, as spec/support/preload/faults.c numbers them.
 M.KINDS = { "open", "read", "write", "sync", "truncate", "allocate", "rename", "mkdir", "unlink", "list", "send" }
+
+-- Of Linux; luaposix does not know it.
+local MORE_ERRORS = { EDQUOT = 122 }
 
 local NUMBERS = {}
 for i, kind in ipairs(M.KINDS) do NUMBERS[kind] = i - 1 end
@@ -67,16 +71,17 @@ end
 
 --- Has calls of a kind fail.
 ---
----@param fault { kind: string, nth: integer?, err: string?, times: integer?, short: boolean? }
+---@param fault { kind: string, nth: integer?, err: string?, times: integer?, short: boolean?, suffix: string? }
 ---   nth: the first that fails, counted from now (1); err: "EIO"; times: how many (1), -1: all that follow;
----   short: the first moves half of its bytes instead of failing
+---   short: the first moves half of its bytes instead of failing; suffix: only of files whose paths end so
 function Faults:arm(fault)
   local state = self.state
   state.kind = -1
   state.acted = 0
   state.path[0] = 0
+  ffi.copy(state.suffix, fault.suffix or "")
   state.nth, state.times = fault.nth or 1, fault.times or 1
-  state.err = fault.err and errno[fault.err] or 0
+  state.err = fault.err and assert(errno[fault.err] or MORE_ERRORS[fault.err], fault.err) or 0
   state.is_short = fault.short and 1 or 0
   state.kind = assert(NUMBERS[fault.kind], fault.kind)
 end

@@ -49,6 +49,7 @@ struct faults {
   _Atomic(int32_t) err;       ///< errno, 0: none
   _Atomic(int32_t) is_short;  ///< the next one moves half of its bytes
   char folder[256];           ///< what lies below it is meant
+  char suffix[64];            ///< of that, only paths that end so count for the armed kind; "": all
   char path[256];             ///< of the call that failed first, for messages
 };
 
@@ -75,6 +76,11 @@ static int faults_act(enum fault_kind kind, const char *path, bool can_halve)
     return FAULT_PASS;
   }
   atomic_fetch_add(&faults->calls[kind], 1);
+  size_t size = strlen(path);
+  size_t ending = strlen(faults->suffix);
+  if (size < ending || strcmp(path + size - ending, faults->suffix) != 0) {
+    return FAULT_PASS;
+  }
   if (atomic_load(&faults->kind) != (int32_t)kind || atomic_fetch_sub(&faults->nth, 1) > 1) {
     return FAULT_PASS;
   }
