@@ -171,7 +171,7 @@ static int cut_find(struct log *log, int64_t offset, struct cut *cut)
   int64_t pos = 0;
   struct header_scan scan;
   struct batch_header header = {0};
-  int found = segment_scan(seg, file, offset, atomic_load(&seg->size), true, &scan);
+  int found = segment_scan(seg, file, offset, atomic_load(&seg->size), true, &scan, NULL);
   if (found == 0) {
     found = header_scan_find(&scan, offset, &header, &pos);
   }

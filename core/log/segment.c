@@ -303,7 +303,7 @@ static int segment_search_index(struct segment *seg, struct log_file *file, bool
 }
 
 int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
-                 struct header_scan *scan)
+                 struct header_scan *scan, bool *is_wrong)
 {
   enum { WRONG_ENTRIES_MAX = 8 }; // with more of them, nothing the index says is worth reading
   struct index_lookup lookup = {.wanted = offset - seg->base_offset, .below = UINT32_MAX};
@@ -323,15 +323,20 @@ int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int
       scan->pos = lookup.pos;
       return 0;
     }
-    if (!atomic_exchange(&seg->is_index_wrong, true)) {
-      slog_warn("segment %020" PRId64 ": its offset index names byte %" PRId64 " for offset %" PRId64
-                ", where no such batch begins; it is read without such entries",
-                seg->base_offset, lookup.pos, seg->base_offset + lookup.entry_offset);
+    if (is_wrong != NULL) {
+      *is_wrong = true;
     }
     lookup.below = (uint32_t)lookup.number;
   }
   header_scan_begin(scan, log_file_fd(file), 0, end, may_wait);
   return 0;
+}
+
+void segment_report_index(struct segment *seg, const char *dir)
+{
+  if (!atomic_exchange(&seg->is_index_wrong, true)) {
+    slog_warn("%s/%020" PRId64 ".index: has entries that name no batch: they are passed over", dir, seg->base_offset);
+  }
 }
 
 int segment_lookup_pos(struct segment *seg, struct log_file *file, int64_t pos, bool may_wait, int64_t *found_pos)
@@ -350,7 +355,7 @@ int segment_load_timestamps(struct segment *seg, struct log_file *file)
   int64_t size = atomic_load_explicit(&seg->size, memory_order_relaxed);
   int64_t pos = 0;
   struct header_scan scan;
-  TRY(segment_scan(seg, file, max_offset < 0 ? seg->base_offset : max_offset, size, true, &scan));
+  TRY(segment_scan(seg, file, max_offset < 0 ? seg->base_offset : max_offset, size, true, &scan, NULL));
   struct batch_header header;
   int result = 0;
   while ((result = header_scan_next(&scan, &header, &pos)) > 0) {

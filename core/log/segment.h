@@ -80,8 +80,8 @@ bool segment_parse_name(const char *name, const char *suffix, int64_t *base_offs
 /// Makes empty files, in place of whatever has their names. On failure nothing is left.
 int segment_create_files(const struct segment *seg, const char *dir, const struct log_config *config);
 
-/// Renames its files to *.deleted; those that are missing are fine. Where a full disk has no room for the new names, the
-/// files go at once.
+/// Renames its files to *.deleted; those that are missing are fine. Where a full disk has no room for the new names,
+/// the files go at once.
 int segment_rename_deleted(int64_t base_offset, const char *dir);
 
 /// Accounts for a batch that is in the file at `pos`: indexes, largest timestamp, size. Appender, or recovery.
@@ -114,10 +114,16 @@ int segment_sync_indexes(struct segment *seg, const char *dir);
 /// @param file       the open file of the segment
 /// @param end        position that batches must not pass
 /// @param may_wait   false: what is cold gives ERR_AGAIN
-/// @param[out] scan  at the position of a batch, 0 when the index does not help
+/// @param[out] scan      at the position of a batch, 0 when the index does not help
+/// @param[out] is_wrong  set to true when an entry was passed over, which a truncation at the same time may be the
+/// cause
+///                       of as well: segment_report_index() when there was none. NULL: nobody asks
 /// @return 0, ERR_AGAIN, ERR_IO
 int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
-                 struct header_scan *scan);
+                 struct header_scan *scan, bool *is_wrong);
+
+/// Says, once, that the offset index does not fit the batches.
+void segment_report_index(struct segment *seg, const char *dir);
 
 /// The last known position of a batch that is at most `pos`; 0 when unknown. What a damaged index says is not checked:
 /// for ending a region where it need not end exactly.
