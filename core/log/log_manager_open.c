@@ -16,6 +16,7 @@
 #include "base/slog.h"
 #include "log/log.h"
 #include "log/log_manager_private.h"
+#include "log/partition_metadata.h"
 #include "os/clock.h"
 #include "os/dir.h"
 
@@ -238,7 +239,7 @@ static int look_for_folder(struct log_manager *mgr, struct log_entry *entry, con
     bool is_there = !atomic_load(&dir->is_offline) && dir_exists(path);
     struct uuid id = {0};
     int result = is_there ? log_read_topic_id(path, &id) : ERR_NOT_FOUND;
-    bool is_same = result == 0 && (uuid_is_zero(&wanted->topic_id) || uuid_equal(&id, &wanted->topic_id));
+    bool is_same = result == 0 && (uuid_is_zero(&wanted->topic_id) || partition_metadata_is_of(&id, &wanted->topic_id));
     is_same = is_same || result == ERR_NOT_FOUND;
     mem_free(path);
     if (!is_there) {

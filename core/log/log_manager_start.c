@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "log/log_manager_private.h"
+#include "log/partition_metadata.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
@@ -101,7 +102,7 @@ static void match_found(struct log_manager *mgr, struct log_wanted *wanted, size
       continue;
     }
     if (!uuid_is_zero(&wanted[i].topic_id) && !uuid_is_zero(&found->topic_id) &&
-        !uuid_equal(&wanted[i].topic_id, &found->topic_id)) {
+        !partition_metadata_is_of(&found->topic_id, &wanted[i].topic_id)) {
       use[found - mgr->found] = FOUND_OTHER_TOPIC;
       continue;
     }

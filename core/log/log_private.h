@@ -201,5 +201,7 @@ int log_keep_rest(const char *path, int fd, int64_t pos, int64_t size, char **ke
 /// when there are too many.
 char *log_cut_path(const char *path);
 
-/// Sets a segment's files aside as *.cut, with a warning. Start-up.
-int log_set_aside(const char *dir, int64_t base_offset);
+/// Sets a segment's file aside as *.cut, with a warning, and removes what belongs to it. Start-up.
+///
+/// @param why  borrowed; what the segment does, "follows a cut"
+int log_set_aside(const char *dir, int64_t base_offset, const char *why);

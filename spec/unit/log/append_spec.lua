@@ -233,6 +233,41 @@ describe("a segment ends", function()
   end)
 end)
 
+describe("Offsets that are far apart, as in a compacted log", function()
+  it("begin a new segment when they do not fit into the 31 bits of an index entry", function()
+    local config = { index_interval_bytes = 0 }
+    local log = logs.open { config = config }
+    local far = 2147483648
+    --- A batch of one record with that offset, as a leader sends it.
+    local function at(offset) return logs.batch { base = offset, ts = 1000 } end
+    log:append({ at(0), at(far - 1) }, { is_follower = true }) -- the last one that fits
+    assert.same({ 0 }, (log:segments()))
+    log:append({ at(far), at(2 * far - 1), at(2 * far), at(5 * far) }, { is_follower = true })
+    assert.same({ 0, far, 2 * far, 5 * far }, (log:segments()))
+    assert.equal(5 * far + 1, log:end_offset())
+    assert.equal("7fffffff" .. ("%08x"):format(#at(0)), unit.hex((log:close() == 0 and log:file(0, ".index"))))
+    for _, is_clean in ipairs { true, false } do
+      log = logs.open { dir = log.dir, is_clean = is_clean, config = { index_interval_bytes = 0, is_compacted = true } }
+      assert.same({ 0, far - 1, far, 2 * far - 1, 2 * far, 5 * far }, log:bases())
+      for _, offset in ipairs { 0, far - 1, far, 2 * far - 1, 2 * far, 5 * far } do
+        assert.equal(offset, logs.split(log:read(offset, { max = 1 }))[1].base)
+        -- What is missing before it leads to it.
+        if offset > 0 then assert.equal(offset, logs.split(log:read(offset - (offset % far == 0 and 0 or 5), { max = 1 }))[1].base) end
+      end
+      if is_clean then log:crash() else log:close() end
+    end
+  end)
+
+  it("begin a new segment for one batch that spans more than its segment can", function()
+    local log = logs.open()
+    log:append(logs.batch { base = 0 }, { is_follower = true })
+    log:append(logs.batch { base = 10, last_delta = 2147483647, count = 1 }, { is_follower = true })
+    assert.same({ 0, 10 }, (log:segments()))
+    assert.equal(10 + 2147483648, log:end_offset())
+    log:crash()
+  end)
+end)
+
 describe("index files", function()
   it("are what Kafka writes for the same batches", function()
     local golden = require "spec.data.kafka_segment"

@@ -347,10 +347,33 @@ describe("a log manager", function()
       assert.equal(0, C.log_manager_stop(mgr))
     end)
 
+    it("takes a folder for the wanted topic when its topic id cannot be read, or is all but the wanted one", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      logs.append(wanted[1].log)
+      assert.equal(0, C.log_manager_stop(mgr))
+      local path = dir .. "/t-0/partition.metadata"
+      local right = unit.read_file(path)
+      for _, text in ipairs { "nonsense", "", "version: 0\ntopic_id: !", (right:gsub("0", "1", 1)), (right:gsub("H", "h", 1)),
+        (right:gsub("dHR0dA", "dHR0dQ", 1)) } do
+        unit.write_file(path, text)
+        mgr, wanted = logs.started({ dir }, { { "t", 0, is_new = false } })
+        assert.equal(0, wanted[1].error)
+        assert.equal(1, logs.offsets(wanted[1].log)["end"])
+        assert.equal(right, unit.read_file(path))
+        assert.equal(0, C.log_manager_stop(mgr))
+      end
+      -- One of three bytes more is another topic's.
+      unit.write_file(path, (right:gsub("dHR0dA", "AAAAAA", 1)))
+      mgr, wanted = logs.started({ dir }, { { "t", 0, is_new = false } })
+      assert.equal(0, logs.offsets(wanted[1].log)["end"])
+      assert.is_truthy(logs.name_like(dir, "^t%-0%.%x+%-stray$"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
     it("does not let one log that does not open stop the others", function()
       local mgr = logs.started({ dir }, { { "bad", 0 }, { "good", 0 } })
       assert.equal(0, C.log_manager_stop(mgr))
-      unit.write_file(dir .. "/bad-0/partition.metadata", "nonsense")
+      os.execute(("rm '%s/bad-0/leader-epoch-checkpoint'; mkdir '%s/bad-0/leader-epoch-checkpoint'"):format(dir, dir))
       local wanted
       mgr, wanted = logs.started({ dir }, { { "bad", 0 }, { "good", 0 } })
       assert.is_true(wanted[1].error < 0)
