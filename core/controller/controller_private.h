@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller's insides: controller.c (queue and changes), writes.c (steps of metastore writes), load.c (start),
-// static_topics.c (what becomes of the topic blocks), producer_ids.c (ids for producers).
+// static_topics.c (what becomes of the topic blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids
+// for producers).
 #pragma once
 
 #include "base/arena.h"
@@ -9,6 +10,7 @@
 #include "metadata/metastore.h"
 
 struct loader;
+struct writes;
 
 enum controller_state {
   CONTROLLER_IDLE,   ///< not loaded yet: requests wait
@@ -50,6 +52,16 @@ void controller_publish(struct controller *controller, struct metadata_image *im
 
 /// Works on a request for a producer id, which is the current one: answers it, or first takes the next block.
 void controller_give_producer_id(struct controller *controller);
+
+/// The node with the last block of producer ids.
+const char *producer_ids_path(void);
+
+/// Adds the step that has new producer ids begin above one that is in use; none where they do already.
+///
+/// @param get      the node's answer
+/// @param highest  -1: none is in use
+/// @return 0, ERR_CORRUPT (the node cannot be read)
+int producer_ids_raise(const struct metastore_op *get, int32_t broker_id, int64_t highest, struct writes *writes);
 
 /// Answers the current request and turns to the next.
 void controller_finish(struct controller *controller);

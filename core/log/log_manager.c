@@ -170,7 +170,11 @@ void log_manager_identity(const struct log_manager *mgr, struct log_identity *id
     if (dir->meta.metadata != NULL) {
       identity->metadata = dir->meta.metadata;
     }
-    identity->is_foreign = identity->is_foreign || (dir->folder_count > 0 && dir->meta.metadata == NULL);
+    bool is_foreign = dir->folder_count > 0 && dir->meta.metadata == NULL;
+    if (is_foreign && !identity->is_foreign) {
+      identity->is_foreign = true;
+      identity->foreign_dir = dir->path;
+    }
   }
 }
 

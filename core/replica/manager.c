@@ -213,7 +213,8 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
                      replica_open_done);
     return;
   }
-  int result = log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false);
+  int result =
+      log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, manager->options.is_adopting);
   if (result < 0) {
     replica_change_finish(change, result);
     return;
