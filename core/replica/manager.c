@@ -168,7 +168,7 @@ static void replica_begin(struct replica_entry *entry, struct log_wanted *wanted
     state.log_start_offset = log_start_offset(part->log);
     state.epoch_start_offset = log_end_offset(part->log);
     state.high_watermark = entry->is_leader ? log_end_offset(part->log) : wanted->high_watermark;
-    state.last_stable_offset = state.high_watermark;
+    state.last_stable_offset = high_watermark_stable_offset(part, state.high_watermark);
   }
   partition_write_state(part, &state);
 }
