@@ -174,6 +174,34 @@ static int32_t next_epoch(int32_t found)
   return found < 0 ? 0 : found >= ADOPT_EPOCH_MAX ? ADOPT_EPOCH_MAX : found + 1;
 }
 
+/// What becomes of the partitions of a topic, in the arena; counts in `topic` what is new about them.
+static struct metadata_partition_spec *plan_partitions(const struct controller_adoption *adoption,
+                                                       const struct adopt_group *group,
+                                                       const struct metadata_topic *old, int32_t count,
+                                                       const struct controller_settings *settings, struct arena *arena,
+                                                       struct adopt_topic *topic)
+{
+  struct metadata_partition_spec *specs = arena_zalloc(arena, (size_t)count * sizeof *specs);
+  for (int32_t i = 0; i < count; i++) {
+    specs[i] = i < topic->old_count ? old_partition(&old->partitions[i]) : own_partition(settings, 0);
+  }
+  topic->missing = count - topic->old_count;
+  for (int32_t i = 0; i < group->count; i++) {
+    const struct controller_found *found = &adoption->found[group->first + i];
+    struct metadata_partition_spec *spec = &specs[found->partition];
+    int32_t epoch = next_epoch(found->leader_epoch);
+    if (found->partition >= topic->old_count) {
+      spec->leader_epoch = epoch;
+      topic->missing--;
+    } else if (found->leader_epoch > spec->leader_epoch && epoch > spec->leader_epoch) {
+      spec->leader_epoch = epoch;
+      spec->partition_epoch++;
+      topic->raised++;
+    }
+  }
+  return specs;
+}
+
 int adopt_plan(const struct controller_adoption *adoption, const struct adopt_group *group,
                const struct metadata_topic *old, const struct metadata_image *image,
                const struct controller_settings *settings, struct arena *arena, struct adopt_topic *topic)
@@ -193,22 +221,13 @@ int adopt_plan(const struct controller_adoption *adoption, const struct adopt_gr
                      "cannot adopt %s/%.100s-%" PRId32 ": its topic id is that of topic %.100s; move the copy away",
                      found->dir, found->topic, found->partition, same->name);
   }
-  if (group->partition_count <= old_count) {
+  int32_t count = group->partition_count > old_count ? group->partition_count : old_count;
+  struct metadata_partition_spec *specs = plan_partitions(adoption, group, old, count, settings, arena, topic);
+  if (count == old_count && topic->raised == 0) {
     return 0;
   }
-  struct metadata_partition_spec *specs = arena_zalloc(arena, (size_t)group->partition_count * sizeof *specs);
-  for (int32_t i = 0; i < group->partition_count; i++) {
-    specs[i] = i < old_count ? old_partition(&old->partitions[i]) : own_partition(settings, 0);
-  }
-  topic->missing = group->partition_count - old_count;
-  for (int32_t i = 0; i < group->count; i++) {
-    if (found[i].partition >= old_count) {
-      specs[found[i].partition].leader_epoch = next_epoch(found[i].leader_epoch);
-      topic->missing--;
-    }
-  }
   if (old) {
-    topic->topic = metadata_topic_new(old->name, &old->id, old->version + 1, specs, group->partition_count,
+    topic->topic = metadata_topic_new(old->name, &old->id, old->version + (count > old_count), specs, count,
                                       old->overrides, old->override_count, &old->config);
     return 0;
   }
@@ -220,6 +239,6 @@ int adopt_plan(const struct controller_adoption *adoption, const struct adopt_gr
   if (uuid_is_zero(&id)) {
     uuid_random(&id);
   }
-  topic->topic = metadata_topic_new(group->name, &id, 0, specs, group->partition_count, configs, config_count, &config);
+  topic->topic = metadata_topic_new(group->name, &id, 0, specs, count, configs, config_count, &config);
   return 0;
 }

@@ -6,8 +6,9 @@
 //
 //   the topic is    its folders                  what happens
 //   not known       any                          created: as many partitions as the highest number says, and its id
-//   known           all below its partitions     nothing
-//   known           others as well               it gets those partitions; the ids have to agree
+//   known           all below its partitions     nothing, if the ids agree
+//   known           others as well               it gets those partitions
+//   known           with newer leader epochs     these partitions go on after them: Kafka was at work here again
 //
 // An adopted topic keeps everything (retention.ms and retention.bytes -1, cleanup.policy delete) until someone says
 // otherwise: what it was configured with is in Kafka's metadata, which is not read. The broker's own topics get what it
@@ -37,6 +38,7 @@ struct adopt_topic {
   struct metadata_topic *topic; ///< as it will be; one reference, owned
   int32_t old_count;            ///< partitions that it had, 0: it is new
   int32_t missing;              ///< new partitions without a folder
+  int32_t raised;               ///< old partitions that get a later leader epoch
 };
 
 /// Groups the folders by topic, and checks that each topic can be one.

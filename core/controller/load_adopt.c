@@ -77,14 +77,32 @@ int loader_ask_adoption(struct loader *loader, struct writes *reads)
 
 // ---- deciding ----
 
+/// Adds the new states of partitions that get a later leader epoch.
+static void write_raised(struct loader *loader, const struct adopt_topic *adopted, const struct metadata_topic *old,
+                         struct writes *writes)
+{
+  for (int32_t i = 0; i < adopted->old_count && adopted->raised > 0; i++) {
+    const struct metadata_partition *part = &adopted->topic->partitions[i];
+    if (part->leader_epoch != old->partitions[i].leader_epoch) {
+      writes_set(writes, topic_nodes_path_state(&loader->arena, old->name, i),
+                 topic_nodes_state(&loader->arena, part->leader, part->leader_epoch, part->isr, part->isr_count,
+                                   loader->controller->epoch));
+      writes->ops[writes->count - 1].version = old->partitions[i].partition_epoch;
+    }
+  }
+}
+
 /// Adds what an adopted topic needs.
-static void write_topic(struct loader *loader, const struct adopt_topic *adopted, bool has_config,
-                        struct writes *writes)
+static void write_topic(struct loader *loader, const struct adopt_topic *adopted, const struct metadata_topic *old,
+                        bool has_config, struct writes *writes)
 {
   const struct metadata_topic *topic = adopted->topic;
   int32_t epoch = loader->controller->epoch;
-  if (adopted->old_count > 0) {
-    writes_add_partitions(writes, topic, adopted->old_count, epoch);
+  if (old) {
+    write_raised(loader, adopted, old, writes);
+    if (topic->partition_count > old->partition_count) {
+      writes_add_partitions(writes, topic, old->partition_count, epoch);
+    }
     return;
   }
   if (has_config) {
@@ -108,7 +126,7 @@ int loader_take_adoption(struct loader *loader, const struct metastore_op *ops, 
     TRY(adopt_plan(settings->adoption, group, old, loader->image, settings, &loader->arena, adopted));
     if (adopted->topic) {
       loader->adopted_count++;
-      write_topic(loader, adopted, has_config, writes);
+      write_topic(loader, adopted, old, has_config, writes);
     }
   }
   return 0;
@@ -132,17 +150,22 @@ static void report_topic(const struct adopt_topic *adopted)
 {
   const struct metadata_topic *topic = adopted->topic;
   int32_t added = topic->partition_count - adopted->old_count;
-  if (adopted->old_count > 0) {
-    slog_info("adopted %d partition%s of topic %s, which is known: %d without a folder", added,
-              controller_plural(added), topic->name, adopted->missing);
-  } else if (topic->is_internal) {
-    slog_info("adopted topic %s with %d partition%s, %d of them without a folder", topic->name, added,
-              controller_plural(added), adopted->missing);
-  } else {
+  const char *plural = controller_plural(added);
+  if (adopted->raised > 0) {
+    slog_info("topic %s: %d partition%s go on after the leader epochs in their logs, which are newer than those known",
+              topic->name, adopted->raised, controller_plural(adopted->raised));
+  }
+  if (adopted->old_count > 0 && added > 0) {
+    slog_info("adopted %d partition%s of topic %s, which is known: %d without a folder", added, plural, topic->name,
+              adopted->missing);
+  } else if (adopted->old_count == 0 && topic->is_internal) {
+    slog_info("adopted topic %s with %d partition%s, %d of them without a folder", topic->name, added, plural,
+              adopted->missing);
+  } else if (adopted->old_count == 0) {
     slog_info(
         "adopted topic %s with %d partition%s, %d of them without a folder: retention.ms=-1, "
         "retention.bytes=-1, cleanup.policy=delete until someone sets them",
-        topic->name, added, controller_plural(added), adopted->missing);
+        topic->name, added, plural, adopted->missing);
   }
 }
 
