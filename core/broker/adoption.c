@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/epoch.h"
 #include "base/error.h"
 #include "base/slog.h"
 #include "log/log_manager.h"
@@ -10,7 +11,10 @@
 
 int adoption_survey(struct adoption *adoption, struct log_manager *logs)
 {
-  TRY(log_manager_survey(logs));
+  epoch_enter();
+  int result = log_manager_survey(logs);
+  epoch_leave();
+  TRY(result);
   size_t count = 0;
   const struct log_found *found = log_manager_found(logs, &count);
   struct controller_found *taken = arena_alloc(&adoption->arena, (count + 1) * sizeof *taken);

@@ -80,6 +80,7 @@ struct log_identity {
   const char *metadata;                         ///< path of the metastore that luka.metadata names, or NULL; borrowed
   bool is_foreign;                              ///< a directory has partitions but was never Luka's: adopt or refuse
   const char *foreign_dir;                      ///< the first such directory, or NULL; borrowed
+  const char *offline_dir;                      ///< the first that does not work, or NULL; borrowed
 };
 
 /// A partition's folder found in a data directory; strings are borrowed until log_manager_start().
@@ -140,9 +141,11 @@ void log_manager_identity(const struct log_manager *mgr, struct log_identity *id
 const struct log_found *log_manager_found(const struct log_manager *mgr, size_t *count);
 
 /// Looks into the partitions found (log_survey.h) and fills in what log_manager_found() says of them, on several
-/// threads; changes nothing on disk. Start-up, only before an adoption.
+/// threads; changes nothing on disk. Start-up, inside the epoch; only before an
+/// adoption.
 ///
-/// @return 0, ERR_PERMISSION, ERR_IO ... of the first file that cannot be read
+/// @return 0, ERR_PERMISSION, ERR_IO ... of the first file that cannot be read, or of a directory that does not work:
+///         what lies in it would be missing
 int log_manager_survey(struct log_manager *mgr);
 
 /// Makes the directories this broker's: compares what meta.properties says, then writes node.id, cluster.id,

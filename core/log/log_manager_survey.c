@@ -67,6 +67,13 @@ static void *run_survey(void *arg)
 
 int log_manager_survey(struct log_manager *mgr)
 {
+  struct log_identity identity;
+  log_manager_identity(mgr, &identity);
+  if (identity.offline_dir != NULL) {
+    return error_set(ERR_IO,
+                     "data directory %s does not work, so that nothing can be adopted: partitions may lie in it",
+                     identity.offline_dir);
+  }
   struct survey_list list = {.mgr = mgr};
   pthread_mutex_init(&list.lock, NULL);
   pthread_t threads[SURVEY_THREADS_MAX];
@@ -76,9 +83,7 @@ int log_manager_survey(struct log_manager *mgr)
          thread_start(&threads[started], "luka-survey", run_survey, &list) == 0) {
     started++;
   }
-  epoch_enter();
   survey_some(&list);
-  epoch_leave();
   for (size_t i = 0; i < started; i++) {
     pthread_join(threads[i], NULL);
   }
