@@ -9,6 +9,7 @@
 #include "api/request.h"
 #include "base/mem.h"
 #include "log/log.h"
+#include "log/log_transactions.h"
 #include "network/response.h"
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
@@ -62,6 +63,32 @@ static void fetch_put_records(struct fetch *fetch, struct fetch_item *item, stru
   slice->file = NULL;
 }
 
+/// Tells a reader of committed records which of those it gets were aborted.
+static void fetch_put_aborted(struct fetch *fetch, const struct fetch_item *item,
+                              struct wire_fetch_response_partition_data *data)
+{
+  const struct partition_read *read = &item->read;
+  data->aborted_transactions_count = fetch->is_committed ? 0 : -1;
+  if (!fetch->is_committed || read->slice.length == 0) {
+    return;
+  }
+  const struct log *log = item->part->log;
+  int32_t count = log_aborted_transactions(log, &read->slice, read->offset, NULL, 0);
+  if (count == 0) {
+    return;
+  }
+  struct log_aborted *aborted = request_array(fetch->req, count, sizeof *aborted);
+  data->aborted_transactions = request_array(fetch->req, count, sizeof *data->aborted_transactions);
+  // The list may have been replaced since it was counted, by a shorter one.
+  int32_t told = log_aborted_transactions(log, &read->slice, read->offset, aborted, count);
+  data->aborted_transactions_count = told < count ? told : count;
+  for (int32_t i = 0; i < data->aborted_transactions_count; i++) {
+    wire_fetch_response_aborted_transaction_init(&data->aborted_transactions[i]);
+    data->aborted_transactions[i].producer_id = aborted[i].producer_id;
+    data->aborted_transactions[i].first_offset = aborted[i].first_offset;
+  }
+}
+
 /// Remembers what the client is told; true when there is something to tell.
 static bool fetch_note_sent(const struct fetch *fetch, struct fetch_item *item)
 {
@@ -100,7 +127,7 @@ static void fetch_put_partition(struct fetch *fetch, struct fetch_item *item,
   data->high_watermark = read->state.high_watermark;
   data->last_stable_offset = read->state.last_stable_offset;
   data->log_start_offset = read->state.log_start_offset;
-  data->aborted_transactions_count = fetch->is_committed ? 0 : -1;
+  fetch_put_aborted(fetch, item, data);
   if (read->diverging_epoch >= 0) {
     data->diverging_epoch.epoch = read->diverging_epoch;
     data->diverging_epoch.end_offset = read->diverging_end_offset;

@@ -2,8 +2,9 @@
 //
 // Start and stop, in one order:
 //
-//   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, topic
-//   blocks are applied, logs are opened and recovered, the image is published -> accepting
+//   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, what is
+//   to be adopted is (adoption.h), topic blocks are applied, logs are opened and recovered, the image is published ->
+//   accepting
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
@@ -24,6 +25,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/slog.h"
+#include "broker/adoption.h"
 #include "broker/options.h"
 #include "controller/controller.h"
 #include "event/loop.h"
@@ -58,6 +60,8 @@ struct broker {
   struct epoch_thread epoch;                                ///< the main thread's, for closing logs
   const struct broker_options *options;                     ///< borrowed
   struct arena arena;                                       ///< what settings point to
+  int32_t id;                                               ///< of this broker
+  struct adoption adoption;                                 ///< what is taken up that Kafka wrote
   struct log_identity identity;                             ///< what the data directories say about themselves
   struct event_loop control;                                ///< the control thread's loop
   bool has_control;                                         ///< `control` was created
@@ -114,7 +118,7 @@ static void broker_change_done(void *arg, int result)
 static int broker_claim(struct broker *broker)
 {
   if (!broker->are_logs_claimed) {
-    TRY(log_manager_claim(broker->logs, broker->options->id, controller_cluster_id(broker->controller),
+    TRY(log_manager_claim(broker->logs, broker->id, controller_cluster_id(broker->controller),
                           broker->options->metadata));
     broker->are_logs_claimed = true;
   }
@@ -264,7 +268,7 @@ static int broker_open_logs(struct broker *broker)
   struct log_manager_config settings = {
       .dirs = options->data,
       .dir_count = (size_t)options->data_count,
-      .node_id = options->id,
+      .node_id = options->is_id_set ? options->id : -1,
       .metadata = options->metadata,
       .recovery_threads = config->num_recovery_threads_per_data_dir,
       .retention_check_ms = config->log_retention_check_interval_ms,
@@ -302,6 +306,8 @@ static int broker_check_identity(struct broker *broker)
 {
   const char *path = broker->options->metadata;
   log_manager_identity(broker->logs, &broker->identity);
+  bool is_id_found = !broker->options->is_id_set && broker->identity.node_id >= 0;
+  broker->id = is_id_found ? broker->identity.node_id : broker->options->id;
   const char *dir = NULL;
   const char *partitions = broker_found(broker, &dir);
   if (broker->identity.metadata != NULL && access(path, F_OK) != 0) {
@@ -315,17 +321,26 @@ static int broker_check_identity(struct broker *broker)
                            "restore it, or remove the directory to start empty: all records are lost",
                            path, dir, partitions);
   }
-  if (broker->identity.is_foreign && broker->identity.metadata != NULL) {
+  // Looked into before anything is made: an adoption that cannot be leaves no trace.
+  bool is_new = broker->identity.is_foreign && access(path, F_OK) != 0;
+  return is_new || broker->options->is_adopting ? adoption_survey(&broker->adoption, broker->logs) : 0;
+}
+
+/// Whether this start adopts; now that the metastore can be asked.
+static int broker_decide_adoption(struct broker *broker)
+{
+  bool is_adopting = false;
+  TRY(adoption_decide(broker->store, &broker->identity, broker->options->is_adopting, &is_adopting));
+  if (!is_adopting && broker->identity.is_foreign) {
     return error_set(ERR_CONFIG,
-                     "one of the data directories holds partitions but was never Luka's: taking over what another "
-                     "broker wrote is not supported yet");
+                     "data directory %s holds partitions but is not known to metadata %s: start once with --adopt to "
+                     "take them up, or use another directory; nothing was changed",
+                     broker->identity.foreign_dir, broker->options->metadata);
   }
-  if (broker->identity.is_foreign) {
-    return error_set(ERR_CONFIG,
-                     "data directory %s holds partitions (%s) but was never Luka's: taking over what another broker "
-                     "wrote is not supported yet",
-                     dir, partitions);
+  if (is_adopting && !broker->adoption.is_surveyed) {
+    TRY(adoption_survey(&broker->adoption, broker->logs));
   }
+  broker->adoption.is_adopting = is_adopting;
   return 0;
 }
 
@@ -382,7 +397,7 @@ static int broker_open_server(struct broker *broker)
   settings.connection_room = broker_share_files(broker);
   struct connection_callbacks callbacks;
   broker->api.config = config;
-  broker->api.broker_id = options->id;
+  broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
   broker->api.pool = broker->pool;
   api_callbacks(&broker->api, &callbacks);
@@ -413,8 +428,9 @@ static void broker_make_replicas(struct broker *broker)
     broker->worker_loops[i] = &server_worker(broker->server, i)->loop;
   }
   struct replica_manager_options settings = {
-      .broker_id = broker->options->id,
+      .broker_id = broker->id,
       .logs = broker->logs,
+      .is_adopting = broker->adoption.is_adopting,
       .pool = broker->pool,
       .control = &broker->control,
       .workers = broker->worker_loops,
@@ -453,7 +469,7 @@ static int broker_load(struct broker *broker)
   const struct lua_config *config = broker->options->config;
   const char *cluster_id = broker->identity.cluster_id;
   struct controller_settings settings = {
-      .broker_id = broker->options->id,
+      .broker_id = broker->id,
       .rack = config->broker.text[BROKER_CONFIG_broker_rack],
       .endpoints = broker->endpoints,
       .endpoint_count = broker->options->listen_count,
@@ -461,6 +477,7 @@ static int broker_load(struct broker *broker)
       .is_clean_start = log_manager_was_clean(broker->logs),
       .static_topics = broker_static_topics(broker),
       .static_topic_count = config->topic_count,
+      .adoption = broker->adoption.is_adopting ? &broker->adoption.found : NULL,
       .store = broker->store,
       .cache = &broker->metadata,
       .config = &config->broker,
@@ -500,6 +517,7 @@ static int broker_build(struct broker *broker)
   TRY(broker_check_identity(broker));
   TRY(broker_open_server(broker));
   TRY(broker_open_metastore(broker));
+  TRY(broker_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
   return server_accept(broker->server);
@@ -518,7 +536,7 @@ int broker_start(const struct broker_options *options, struct broker **broker)
     broker_stop(made);
     return error_record(result, 0, error.file, error.line, "%s", error.message);
   }
-  slog_info("broker %d of cluster %s is up after %lld ms", options->id, controller_cluster_id(made->controller),
+  slog_info("broker %d of cluster %s is up after %lld ms", made->id, controller_cluster_id(made->controller),
             (long long)((clock_mono_ns() - start_ns) / 1000000));
   broker_announce(made);
   *broker = made;
@@ -562,6 +580,7 @@ int broker_stop(struct broker *broker)
     event_loop_destroy(&broker->control);
   }
   server_delete(broker->server);
+  adoption_destroy(&broker->adoption);
   arena_destroy(&broker->arena);
   // Twice: freeing a log retires its files.
   epoch_collect();

@@ -2,7 +2,7 @@
 //
 // The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions), grow.c
 // (adding partitions), writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic
-// blocks), producer_ids.c (ids for producers).
+// blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers).
 #pragma once
 
 #include "base/arena.h"
@@ -11,6 +11,7 @@
 #include "metadata/metastore.h"
 
 struct loader;
+struct writes;
 
 enum controller_state {
   CONTROLLER_IDLE,   ///< not loaded yet: requests wait
@@ -62,6 +63,15 @@ void controller_replicas_opened(struct controller *controller);
 
 /// Works on a request to add partitions, which is the current one (grow.c).
 void controller_grow_begin(struct controller *controller, struct controller_grow *grow);
+/// The node with the last block of producer ids.
+const char *producer_ids_path(void);
+
+/// Adds the step that has new producer ids begin above one that is in use; none where they do already.
+///
+/// @param get      the node's answer
+/// @param highest  -1: none is in use
+/// @return 0, ERR_CORRUPT (the node cannot be read)
+int producer_ids_raise(const struct metastore_op *get, int32_t broker_id, int64_t highest, struct writes *writes);
 
 /// Answers the current request and turns to the next.
 void controller_finish(struct controller *controller);

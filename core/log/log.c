@@ -61,6 +61,7 @@ struct log *log_new(const struct log_open_args *args)
   atomic_init(&log->config, log_config_new(&args->config));
   leader_epochs_create(&log->epochs);
   producers_create(&log->producers);
+  atomic_init(&log->first_unstable_offset, INT64_MAX);
   pthread_mutex_init(&log->flush_lock, NULL);
   atomic_init(&log->flushed_ms, clock_mono_ms());
   log->topic_id = args->topic_id;
@@ -82,6 +83,7 @@ void log_free(struct log *log)
   leader_epochs_destroy(&log->epochs);
   log_snapshots_drop(log);
   producers_destroy(&log->producers);
+  log_transactions_destroy(log);
   pthread_mutex_destroy(&log->flush_lock);
   mem_free(atomic_load(&log->config));
   mem_free(atomic_load(&log->path));

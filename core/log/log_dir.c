@@ -23,6 +23,10 @@ static const char *const checkpoint_names[LOG_DIR_CHECKPOINT_COUNT] = {
     [LOG_DIR_HIGH_WATERMARKS] = "replication-offset-checkpoint",
 };
 
+/// Kafka's cleaner notes here how far it has come with each partition. What it cleaned has holes in its offsets, also
+/// when its topic is not compacted any more.
+static const char CLEANER_CHECKPOINT[] = "cleaner-offset-checkpoint";
+
 /// The folder of Kafka's own metadata log: neither a topic nor a stray.
 static const char KRAFT_FOLDER[] = "__cluster_metadata-0";
 
@@ -209,19 +213,24 @@ static int take_name(void *arg, const char *name, bool is_dir)
   return 0;
 }
 
+/// @param path  taken
+static int read_checkpoint(char *path, struct checkpoint *checkpoint)
+{
+  int result = checkpoint_read(path, checkpoint);
+  mem_free(path);
+  if (result == ERR_MALFORMED || result == ERR_UNSUPPORTED_VERSION || result == ERR_LIMIT) {
+    slog_warn("%s; it counts as empty", error_last()->message);
+    return 0;
+  }
+  return result;
+}
+
 static int read_checkpoints(struct log_dir *dir)
 {
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
-    char *path = log_dir_checkpoint_path(dir, i);
-    int result = checkpoint_read(path, &dir->checkpoints[i]);
-    mem_free(path);
-    if (result == ERR_MALFORMED || result == ERR_UNSUPPORTED_VERSION || result == ERR_LIMIT) {
-      slog_warn("%s; it counts as empty", error_last()->message);
-    } else {
-      TRY(result);
-    }
+    TRY(read_checkpoint(log_dir_checkpoint_path(dir, i), &dir->checkpoints[i]));
   }
-  return 0;
+  return read_checkpoint(mem_printf("%s/%s", dir->path, CLEANER_CHECKPOINT), &dir->cleaned);
 }
 
 int log_dir_scan(struct log_dir *dir)
@@ -252,6 +261,7 @@ void log_dir_destroy(struct log_dir *dir)
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
     checkpoint_destroy(&dir->checkpoints[i]);
   }
+  checkpoint_destroy(&dir->cleaned);
   for (size_t i = 0; i < dir->folder_count; i++) {
     mem_free(dir->folders[i].topic);
   }

@@ -59,15 +59,16 @@ struct log_dir {
   bool is_started;                                         ///< its logs were opened: a stop may write its checkpoints
   struct meta_properties meta;                             ///< what it says
   struct checkpoint checkpoints[LOG_DIR_CHECKPOINT_COUNT]; ///< as found at start
-  struct log_dir_folder *folders;                          ///< partitions found at start, owned
-  size_t folder_count;                                     ///< how many
-  char **leftovers;                                        ///< paths of -delete folders found at start, owned
-  size_t leftover_count;                                   ///< how many
-  size_t stray_count;                                      ///< -stray folders found at start
-  size_t future_count;                                     ///< -future folders found at start
-  size_t log_count;                                        ///< open logs; guarded by the manager's lock
-  _Atomic(int64_t) space_asked_ms;                         ///< monotonic time of the last look at the free space
-  _Atomic(int64_t) space_free_bytes;                       ///< what it saw; -1: not asked yet, or the disk does not say
+  struct checkpoint cleaned;         ///< cleaner-offset-checkpoint as found at start: partitions that were compacted
+  struct log_dir_folder *folders;    ///< partitions found at start, owned
+  size_t folder_count;               ///< how many
+  char **leftovers;                  ///< paths of -delete folders found at start, owned
+  size_t leftover_count;             ///< how many
+  size_t stray_count;                ///< -stray folders found at start
+  size_t future_count;               ///< -future folders found at start
+  size_t log_count;                  ///< open logs; guarded by the manager's lock
+  _Atomic(int64_t) space_asked_ms;   ///< monotonic time of the last look at the free space
+  _Atomic(int64_t) space_free_bytes; ///< what it saw; -1: not asked yet, or the disk does not say
 };
 
 /// Makes the folder if it is missing and locks it; reads nothing yet.

@@ -6,6 +6,7 @@
 //
 //   log_manager_new      start-up  directories made, locked, read; nothing in them is changed yet
 //   log_manager_found    start-up  what lies there, for adoption
+//   log_manager_survey   start-up  what is in it, for adoption; changes nothing
 //   log_manager_claim    start-up  meta.properties checked and written
 //   log_manager_delete_found  start-up  what a deletion left renamed -delete
 //   log_manager_start    start-up  wanted logs opened (recovered) in parallel, the others renamed -stray
@@ -82,6 +83,8 @@ struct log_identity {
   char cluster_id[LOG_MANAGER_CLUSTER_ID_SIZE]; ///< empty: none
   const char *metadata;                         ///< path of the metastore that luka.metadata names, or NULL; borrowed
   bool is_foreign;                              ///< a directory has partitions but was never Luka's: adopt or refuse
+  const char *foreign_dir;                      ///< the first such directory, or NULL; borrowed
+  const char *offline_dir;                      ///< the first that does not work, or NULL; borrowed
 };
 
 /// A partition's folder found in a data directory; strings are borrowed until log_manager_start().
@@ -90,6 +93,10 @@ struct log_found {
   int32_t partition;    ///< partition number
   struct uuid topic_id; ///< from partition.metadata; zero: it has none
   const char *dir;      ///< data directory
+  // What log_manager_survey() finds out.
+  bool is_log;          ///< it has segments or a partition.metadata; otherwise only its name looks like a partition
+  int32_t leader_epoch; ///< the latest that its list or its newest batches name, -1: none
+  int64_t producer_id;  ///< the highest in its snapshots and newest batches, -1: none
 };
 
 /// A log that is to be open after start.
@@ -137,6 +144,14 @@ void log_manager_identity(const struct log_manager *mgr, struct log_identity *id
 /// The partitions found, borrowed until log_manager_start(). Start-up.
 const struct log_found *log_manager_found(const struct log_manager *mgr, size_t *count);
 
+/// Looks into the partitions found (log_survey.h) and fills in what log_manager_found() says of them, on several
+/// threads; changes nothing on disk. Start-up, inside the epoch; only before an
+/// adoption.
+///
+/// @return 0, ERR_PERMISSION, ERR_IO ... of the first file that cannot be read, or of a directory that does not work:
+///         what lies in it would be missing
+int log_manager_survey(struct log_manager *mgr);
+
 /// Makes the directories this broker's: compares what meta.properties says, then writes node.id, cluster.id,
 /// directory.id and luka.metadata where they are missing. Start-up.
 ///
@@ -162,7 +177,10 @@ void log_manager_set_hooks(struct log_manager *mgr, const struct log_manager_hoo
 /// `wanted`; a log that does not open leaves the others alone. A wanted log whose name is taken by a folder of another
 /// topic that cannot be renamed gets ERR_EXISTS, and the folder is left alone. Start-up, inside the epoch.
 ///
-/// @param is_adopting  the directories hold Kafka's data: -delete folders of it are left alone
+/// @param is_adopting  the directories hold Kafka's data: -delete folders and whatever nobody wants are left alone,
+/// holes
+///                     in offsets are taken as they are, and all that was opened is on disk, with its recovery points,
+///                     before this returns
 /// @return 0, or why nothing was opened (each wanted log has the same error then): a marker that cannot be removed, no
 ///         directory that works. The broker must not go on; log_manager_stop() leaves the directories as they are
 int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t count, bool is_adopting);

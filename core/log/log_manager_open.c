@@ -129,6 +129,7 @@ static void fill_args(struct log_entry *entry, const struct log_wanted *wanted, 
   int64_t recovery_point = entry->offsets[LOG_DIR_RECOVERY_POINTS];
   int64_t start_offset = entry->offsets[LOG_DIR_START_OFFSETS];
   args->config = *wanted->config;
+  args->config.is_compacted = args->config.is_compacted || entry->may_have_holes;
   args->topic_id = wanted->topic_id;
   args->recovery_point = is_found && recovery_point > 0 ? recovery_point : 0;
   args->log_start_offset = is_found && start_offset > 0 ? start_offset : 0;

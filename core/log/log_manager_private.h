@@ -6,6 +6,7 @@
 //   log_manager_start.c     start: strays, parallel recovery
 //   log_manager_open.c      opening one log, failing a directory
 //   log_manager_delete.c    deleting one log
+//   log_manager_survey.c    what found partitions hold, before an adoption
 //   log_manager_work.c      timers, retention and flushes
 //   log_flush_timer.c       flush.ms
 //   log_checkpoints.c       the three checkpoints of a directory
@@ -50,6 +51,7 @@ struct log_entry {
   struct log *log;                           ///< OPEN, or DELETING and not closed yet
   void *owner;                               ///< for the hooks
   int64_t offsets[LOG_DIR_CHECKPOINT_COUNT]; ///< as last checkpointed, -1: no line
+  bool may_have_holes;                       ///< it was compacted, or Kafka wrote it; set before it is opened
   int64_t flushed_end;                       ///< log end at the last flush pass: unchanged means quiet
 };
 
@@ -117,7 +119,7 @@ struct log_manager {
   struct deletion_queue deletions;      ///< delayed removals
   int64_t reserve_bytes;                ///< a new log goes where more than this is free, if anywhere
   bool is_running;                      ///< guarded by `lock`: jobs may be submitted to the pool
-  bool was_adopting;                    ///< -delete folders are left alone
+  bool was_adopting;                    ///< what Kafka left is not touched: -delete folders, unwanted ones
 };
 
 // --- log_table.c: while holding the lock, or while nobody else knows the manager ---

@@ -27,6 +27,7 @@
 #include "log/tail.h"
 
 struct iovec;
+struct log_aborted_list;
 struct log_snapshot;
 
 /// The folder's path; replaced whole by log_rename().
@@ -68,6 +69,8 @@ struct log {
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
   bool has_sync_failed;                        ///< a flush failed: what it was for may be gone. flush_lock
+  _Atomic(struct log_aborted_list *) aborted;  ///< transactions that were aborted, NULL: none
+  _Atomic(int64_t) first_unstable_offset;      ///< see log_transactions.h
   bool is_broken;                              ///< the files are not as the log says: no more appends. Appender
   struct uuid topic_id;                        ///< of partition.metadata, or zero
   struct iovec *parts;                         ///< scratch for gathered writes; owned. Appender
@@ -141,6 +144,18 @@ int log_producers_load(struct log *log, int64_t now_ms);
 
 /// Forgets all producers, and removes their snapshots: the log begins anew. Appender on the pool, or start-up.
 int log_producers_reset(struct log *log);
+
+/// Finds out which transactions were aborted or are open; the last step of log_producers_load().
+///
+/// @param replayed_from     all batches from here on were looked at
+/// @param has_transactions  one of them was of a transaction
+int log_transactions_load(struct log *log, int64_t replayed_from, bool has_transactions);
+
+/// Forgets them all: the log begins anew. Appender.
+void log_transactions_clear(struct log *log);
+
+/// Frees what is known of them, when nobody can reach the log.
+void log_transactions_destroy(struct log *log);
 
 /// Packs a snapshot of the producers, for the next flush to write. Appender.
 ///

@@ -2,9 +2,18 @@
 #include "replica/high_watermark.h"
 
 #include "log/log.h"
+#include "log/log_transactions.h"
 #include "replica/flush.h"
 #include "replica/partition.h"
 #include "replica/watch.h"
+
+int64_t high_watermark_stable_offset(const struct partition *part, int64_t high_watermark)
+{
+  int64_t unstable_offset = log_first_unstable_offset(part->log);
+  int64_t start_offset = log_start_offset(part->log);
+  unstable_offset = unstable_offset > start_offset ? unstable_offset : start_offset;
+  return unstable_offset < high_watermark ? unstable_offset : high_watermark;
+}
 
 /// Publishes the offsets; returns whether the high watermark is at the log's end.
 static bool high_watermark_publish(struct partition *part)
@@ -17,7 +26,7 @@ static bool high_watermark_publish(struct partition *part)
   offset = offset > state.high_watermark ? offset : state.high_watermark;
   state.log_start_offset = log_start_offset(part->log);
   state.high_watermark = offset < end_offset ? offset : end_offset;
-  state.last_stable_offset = state.high_watermark;
+  state.last_stable_offset = high_watermark_stable_offset(part, state.high_watermark);
   partition_write_state(part, &state);
   return state.high_watermark == end_offset;
 }

@@ -9,6 +9,9 @@
 
 struct partition;
 
+/// The last stable offset that belongs to a high watermark: not beyond the first record of an open transaction.
+int64_t high_watermark_stable_offset(const struct partition *part, int64_t high_watermark);
+
 /// After an append of `bytes`: moves the high watermark and wakes waiters. While holding the appender.
 void high_watermark_appended(struct partition *part, int64_t bytes);
 

@@ -169,7 +169,7 @@ static void replica_begin(struct replica_entry *entry, struct log_wanted *wanted
     state.log_start_offset = log_start_offset(part->log);
     state.epoch_start_offset = log_end_offset(part->log);
     state.high_watermark = entry->is_leader ? log_end_offset(part->log) : wanted->high_watermark;
-    state.last_stable_offset = state.high_watermark;
+    state.last_stable_offset = high_watermark_stable_offset(part, state.high_watermark);
   }
   partition_write_state(part, &state);
 }
@@ -214,7 +214,8 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
                      replica_open_done);
     return;
   }
-  int result = log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false);
+  int result =
+      log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, manager->options.is_adopting);
   if (result < 0) {
     replica_change_finish(change, result);
     return;
