@@ -183,7 +183,7 @@ static struct metadata_partition_spec *plan_partitions(const struct controller_a
 {
   struct metadata_partition_spec *specs = arena_zalloc(arena, (size_t)count * sizeof *specs);
   for (int32_t i = 0; i < count; i++) {
-    specs[i] = i < topic->old_count ? old_partition(&old->partitions[i]) : own_partition(settings, 0);
+    specs[i] = old && i < topic->old_count ? old_partition(&old->partitions[i]) : own_partition(settings, 0);
   }
   topic->missing = count - topic->old_count;
   for (int32_t i = 0; i < group->count; i++) {

@@ -447,15 +447,6 @@ describe("a broker does not start", function()
     assert.equal(("luka: broker.data: cannot create %s: Not a directory"):format(file), line)
   end)
 
-  it("on partitions that were never Luka's: status 2 and a line that names them", function()
-    local data = unit.temp_dir() .. "/data"
-    os.execute(("mkdir -p %s/b-0 %s/a-0 %s/a-1 %s/c-7"):format(data, data, data, data))
-    local status, line = refused { data = data }
-    assert.equal(2, status)
-    assert.equal(("luka: data directory %s holds partitions (a-0, a-1, b-0, ...) but was never Luka's: taking over what "
-      .. "another broker wrote is not supported yet"):format(data), line)
-  end)
-
   it("without its metastore: status 2 and a line that names what is lost, and what to do", function()
     local broker = brokers.start()
     local client = broker:connect()
