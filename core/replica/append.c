@@ -129,8 +129,7 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
     jobs[i]->result = batches[i].result;
     bytes += batches[i].result == 0 && !batches[i].is_duplicate ? (int64_t)batches[i].size : 0;
   }
-  high_watermark_appended(part, bytes);
-  int64_t safe_offset = flush_safe_offset(part);
+  int64_t safe_offset = high_watermark_appended(part, bytes);
   for (int i = 0; i < count; i++) {
     if (flush_is_due(jobs[i], safe_offset)) {
       flush_hold(part, jobs[i]);

@@ -31,12 +31,16 @@ static bool high_watermark_publish(struct partition *part)
   return state.high_watermark == end_offset;
 }
 
-void high_watermark_appended(struct partition *part, int64_t bytes)
+int64_t high_watermark_appended(struct partition *part, int64_t bytes)
 {
+  // Before the high watermark, which goes by what a flush has brought to disk meanwhile.
+  int64_t safe_offset = flush_safe_offset(part);
   if (bytes > 0) {
     part->held_bytes += bytes;
     high_watermark_raise(part, 0);
   }
+  int64_t high_watermark = atomic_load_explicit(&part->high_watermark, memory_order_relaxed);
+  return safe_offset < high_watermark ? safe_offset : high_watermark;
 }
 
 void high_watermark_raise(struct partition *part, int64_t bytes)

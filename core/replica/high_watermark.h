@@ -13,7 +13,9 @@ struct partition;
 int64_t high_watermark_stable_offset(const struct partition *part, int64_t high_watermark);
 
 /// After an append of `bytes`: moves the high watermark and wakes waiters. While holding the appender.
-void high_watermark_appended(struct partition *part, int64_t bytes);
+///
+/// @return what lies below may be acknowledged: flush_safe_offset(), as far as readers see it already
+int64_t high_watermark_appended(struct partition *part, int64_t bytes);
 
 /// After a flush, or a change of what holds it back: moves the high watermark to where it may be and wakes waiters.
 /// While holding the appender.

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/log_settings.h"
 
-#include "base/list.h"
-#include "base/mem.h"
 #include "log/log.h"
 #include "metadata/topic_config.h"
 #include "replica/append.h"
 #include "replica/flush.h"
 #include "replica/partition.h"
-
-/// A configuration on its way to the appender.
-struct log_settings_job {
-  struct append_job job;    ///< the change
-  struct log_config config; ///< what it says
-};
 
 void log_settings_from_topic(const struct topic_config *topic, struct log_config *log)
 {
@@ -36,27 +28,12 @@ void log_settings_from_topic(const struct topic_config *topic, struct log_config
   log->is_log_append_time = topic->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND;
 }
 
-/// While holding the appender.
-static void log_settings_run(struct append_job *job)
+void log_settings_apply(struct append_job *job, const struct log_config *config)
 {
   struct partition_state state;
   partition_read_state(job->part, &state);
   if (state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER) {
-    log_set_config(job->part->log, &CONTAINER_OF(job, struct log_settings_job, job)->config);
+    log_set_config(job->part->log, config);
     job->released = flush_settle(job->part);
   }
-}
-
-static void log_settings_done(struct append_job *job)
-{
-  mem_free(CONTAINER_OF(job, struct log_settings_job, job));
-}
-
-void log_settings_change(struct partition *part, const struct topic_config *topic)
-{
-  struct log_settings_job *change = mem_zalloc(sizeof *change);
-  log_settings_from_topic(topic, &change->config);
-  change->job.change = log_settings_run;
-  change->job.done = log_settings_done;
-  partition_submit(part, &change->job);
 }

@@ -125,6 +125,22 @@ static void run_start(struct mail *mail)
   run_submit(own, 0, own->run->jobs / 2);
 }
 
+/// A configuration on its way to the appender.
+struct run_config {
+  struct append_job job;
+  struct log_config config;
+};
+
+static void run_configure(struct append_job *job)
+{
+  log_settings_apply(job, &CONTAINER_OF(job, struct run_config, job)->config);
+}
+
+static void run_configured(struct append_job *job)
+{
+  mem_free(CONTAINER_OF(job, struct run_config, job));
+}
+
 static void run_switch(struct run *run)
 {
   static const int64_t values[] = {1, 5, INT64_MAX};
@@ -133,7 +149,11 @@ static void run_switch(struct run *run)
   for (int i = 0; i < 300; i++) {
     epoch_enter();
     run->topic.flush_messages = values[i % 3];
-    log_settings_change(run->part, &run->topic);
+    struct run_config *change = mem_zalloc(sizeof *change);
+    log_settings_from_topic(&run->topic, &change->config);
+    change->job.change = run_configure;
+    change->job.done = run_configured;
+    partition_submit(run->part, &change->job);
     epoch_leave();
   }
   epoch_unregister();
