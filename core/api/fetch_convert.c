@@ -233,7 +233,7 @@ bool fetch_convert(struct fetch *fetch)
   all->parts = request_array(req, fetch->set->count, sizeof *all->parts);
   all->fetch = fetch;
   all->magic = req->version >= FETCH_TIMESTAMP_VERSION ? 1 : 0;
-  all->left_bytes = fetch->max_bytes;
+  all->left_bytes = fetch->max_bytes > 0 ? fetch->max_bytes : 0;
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
   LIST_EACH(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
