@@ -237,5 +237,6 @@ static int finish(struct up_convert *convert, struct record_buffer *out, struct 
   record_buffer_destroy(out);
   *out = *source;
   *source = (struct record_buffer){0};
+  record_buffer_trim(out, 0); // codecs ask for more room than they need, and the batch may have to wait
   return 0;
 }
