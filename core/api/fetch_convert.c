@@ -6,10 +6,11 @@
 //   worker: fetch_convert() takes the slices -> pool: read, convert -> worker: fetch_send()
 //
 // What this takes is bounded: a partition gets as many bytes as the client takes of it, or its first batch, and all of
-// them together what the request may have, or one batch. As in Apache Kafka 3.9, a batch that cannot be said in the old
-// formats ends the records of its partition, and is an error only as the first; and where batches were read but none
-// has anything to give (transaction markers alone), the answer is the head of a message too large to be whole, so that
-// a client sees that its limit is too small for what comes next.
+// them together what the request may have, or one batch; and when much has been unpacked, the rest is for the next
+// fetch. As in Apache Kafka 3.9, a batch that cannot be said in the old formats ends the records of its partition, and
+// is an error only as the first; and where batches were read but none has anything to give (transaction markers alone),
+// the answer is the head of a message too large to be whole, so that a client sees that its limit is too small for what
+// comes next.
 #include <string.h>
 
 #include "api/api.h"
@@ -29,6 +30,7 @@
 enum {
   FETCH_TIMESTAMP_VERSION = 2,       // first version with messages of format 1
   FETCH_CHUNK_BYTES = 256 * 1024,    // read at a time, unless a batch is larger
+  FETCH_WORK_BYTES = 256 << 20,      // unpacked for one request, and what the batch at hand takes beyond
   FETCH_MESSAGE_BYTES_MAX = 1 << 20, // for the topic that went away meanwhile
 };
 
@@ -51,6 +53,7 @@ struct fetch_conversion {
   int32_t count;                 ///< how many
   int magic;                     ///< format wanted
   int64_t left_bytes;            ///< what the answer may still grow by
+  int64_t left_work;             ///< bytes of records that may still be unpacked
   struct down_convert convert;   ///< memory for one batch
   struct record_buffer raw;      ///< bytes read
 };
@@ -78,11 +81,12 @@ static int fetch_convert_batch(struct fetch_conversion *all, struct fetch_conver
     // An error is for the fetch that begins with it.
     return part->out.size > 0 ? 0 : (result == ERR_LIMIT ? ERR_BATCH_TOO_LARGE : result);
   }
+  all->left_work -= (int64_t)all->convert.unpacked_bytes;
   if (is_first && part->out.size > 0) {
     int64_t limit = part->max_bytes < all->left_bytes ? part->max_bytes : all->left_bytes;
     record_buffer_trim(&part->out, (size_t)limit);
   }
-  return 1;
+  return part->out.size == 0 || all->left_work > 0 ? 1 : 0;
 }
 
 /// The head of a message that is not there.
@@ -153,7 +157,7 @@ static int fetch_convert_slice(struct fetch_conversion *all, struct fetch_conver
 static void fetch_convert_work(struct pool_job *job)
 {
   struct fetch_conversion *all = CONTAINER_OF(job, struct fetch_conversion, job);
-  for (int32_t i = 0; i < all->count && (i == 0 || all->left_bytes > 0); i++) {
+  for (int32_t i = 0; i < all->count && (i == 0 || (all->left_bytes > 0 && all->left_work > 0)); i++) {
     struct fetch_converted *part = &all->parts[i];
     part->result = fetch_convert_slice(all, part);
     if (part->result < 0) {
@@ -233,7 +237,8 @@ bool fetch_convert(struct fetch *fetch)
   all->parts = request_array(req, fetch->set->count, sizeof *all->parts);
   all->fetch = fetch;
   all->magic = req->version >= FETCH_TIMESTAMP_VERSION ? 1 : 0;
-  all->left_bytes = fetch->max_bytes;
+  all->left_bytes = fetch->max_bytes > 0 ? fetch->max_bytes : 0;
+  all->left_work = FETCH_WORK_BYTES;
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
   LIST_EACH(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);

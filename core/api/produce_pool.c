@@ -68,7 +68,9 @@ static void produce_recompress(struct produce_pooled *pooled)
   }
   if (result < 0) {
     part->error = result == ERR_LIMIT ? WIRE_MESSAGE_TOO_LARGE : api_wire_error(result);
+    return;
   }
+  record_buffer_trim(&pooled->packed, 0); // codecs ask for more room than they need, and the batch may have to wait
 }
 
 /// Makes a batch of a message set, or sets the part's error.

@@ -87,6 +87,7 @@ void response_add_region(struct response *resp, const struct response_region *re
     response_release_part(&part);
     return;
   }
+  resp->memory_bytes += region->bytes != NULL ? part.length : 0;
   response_add(resp, part);
 }
 

@@ -19,6 +19,7 @@ int down_convert_batch(struct down_convert *convert, const uint8_t *bytes, size_
                        struct record_buffer *out)
 {
   struct batch_header header;
+  convert->unpacked_bytes = 0;
   TRY(batch_header_read(bytes, size, &header));
   if ((header.attributes & BATCH_CONTROL) != 0) {
     return 0;
@@ -32,6 +33,7 @@ int down_convert_batch(struct down_convert *convert, const uint8_t *bytes, size_
   if (result < 0) {
     return result == ERR_LIMIT ? ERR_BATCH_TOO_LARGE : result;
   }
+  convert->unpacked_bytes = (size_t)(convert->records.end - convert->records.at);
   return codec == CODEC_NONE ? put_messages(convert, magic, first_offset, out) : put_wrapper(convert, magic, out);
 }
 

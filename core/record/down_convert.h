@@ -22,6 +22,7 @@ struct down_convert {
   struct record_buffer plain;    ///< messages for a wrapper
   struct record_buffer packed;   ///< the wrapper
   size_t work_limit;             ///< bytes that each of them may take
+  size_t unpacked_bytes;         ///< bytes of the latest batch's records, unpacked: what it cost
 };
 
 /// Appends what a batch holds.

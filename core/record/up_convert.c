@@ -180,7 +180,9 @@ static int convert_one(struct up_convert *convert, const struct message *outer)
 static int judge(const struct up_convert *convert, const struct message *message)
 {
   const struct batch_rules *rules = convert->rules;
-  if (message->magic != convert->magic || (rules->is_compacted && message->key_size < 0)) {
+  bool is_large = convert->messages.is_wrapper && rules->max_record_bytes > 0 &&
+                  message->size - BATCH_OVERHEAD_SIZE > (size_t)rules->max_record_bytes;
+  if (message->magic != convert->magic || is_large || (rules->is_compacted && message->key_size < 0)) {
     return ERR_INVALID_RECORD;
   }
   if (!rules->is_append_time && message->timestamp != BATCH_NO_TIMESTAMP) {
@@ -237,5 +239,6 @@ static int finish(struct up_convert *convert, struct record_buffer *out, struct 
   record_buffer_destroy(out);
   *out = *source;
   *source = (struct record_buffer){0};
+  record_buffer_trim(out, 0); // codecs ask for more room than they need, and the batch may have to wait
   return 0;
 }

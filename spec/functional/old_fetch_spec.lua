@@ -328,6 +328,16 @@ describe("Fetch of an old client", function()
     end)
   end
 
+  it("gives less at a time where much has to be unpacked, and all of it in the end", function()
+    local a = topic()
+    local bomb = batch { codec = 1, records = { ("x"):rep(40000000) } }
+    for _ = 1, 9 do append(client, a, bomb) end
+    -- 256 MiB are 6.7 of these batches, the seventh is begun.
+    local got = messages.heads(fetch(client, a, {}, { version = 1 }).records)
+    assert.same({ 7, 6 }, { #got, got[7].offset })
+    assert.equal(2, #messages.heads(fetch(client, a, { fetch_offset = 7 }, { version = 1 }).records))
+  end)
+
   it("is refused with zstd to version 3 only: from version 4 on the batches come", function()
     local z = topic { configs = { ["compression.type"] = "zstd" } }
     append(client, z, batch { records = { "a" } })

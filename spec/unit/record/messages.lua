@@ -72,7 +72,12 @@ end
 
 --- Takes a set apart, wrappers too: messages with offset, ts, magic, attributes, key, value, is_intact, and, in a wrapper,
 --- `inner`; the rest that is no whole message.
-function M.parse(bytes)
+function M.parse(bytes) return M.take_apart(bytes, true) end
+
+--- The same without opening wrappers.
+function M.heads(bytes) return M.take_apart(bytes, false) end
+
+function M.take_apart(bytes, is_deep)
   local list, at = {}, 1
   while #bytes - at + 1 >= 12 do
     local size = 12 + integer(bytes, at + 8, 4)
@@ -87,7 +92,7 @@ function M.parse(bytes)
     place = place + 4 + math.max(key_size, 0)
     local value_size = integer(one, place, 4)
     message.value = value_size >= 0 and one:sub(place + 4, place + 3 + value_size) or nil
-    if bit.band(attributes, 7) > 0 then
+    if is_deep and bit.band(attributes, 7) > 0 then
       local packed = message.value
       if magic == 0 and bit.band(attributes, 7) == 3 then
         packed = packed:sub(1, 6) .. "\130" .. packed:sub(8) -- the right checksum, so that it can be unpacked

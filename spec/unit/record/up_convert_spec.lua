@@ -218,6 +218,15 @@ describe("a message set of an old producer", function()
     assert.equal("ERR_BATCH_TOO_LARGE", code_of(wrapper(0, inner .. set(0, { "a" })), { max_message_bytes = 1000 }))
   end)
 
+  it("has messages of max.decompressed.message.bytes at most in a wrapper, and of any size outside", function()
+    local options = { max_record_bytes = 1000 }
+    local fits, large = set(0, { ("x"):rep(986) }), set(0, { ("x"):rep(987) })
+    assert.equal(1000 + 12, #fits)
+    assert.equal("0", code_of(wrapper(0, fits), options))
+    assert.equal("ERR_INVALID_RECORD", code_of(wrapper(0, large), options))
+    assert.equal("0", code_of(large, options))
+  end)
+
   it("takes the level of the topic's codec, and refuses what is none", function()
     assert.equal("0", code_of(set(0, { "a" }), { codec = 1, level = 9 }))
     assert.equal("ERR_INVALID", code_of(set(0, { "a" }), { codec = 1, level = 10 }))
