@@ -36,6 +36,8 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_INIT_PRODUCER_ID, 0, 6, 0, init_producer_id_handle},
     {WIRE_API_OFFSET_FOR_LEADER_EPOCH, 0, 4, 0, offset_for_leader_epoch_handle},
     {WIRE_API_DESCRIBE_CONFIGS, 0, 4, 0, describe_configs_handle},
+    {WIRE_API_ALTER_CONFIGS, 0, 2, 0, alter_configs_handle},
+    {WIRE_API_INCREMENTAL_ALTER_CONFIGS, 0, 1, 0, incremental_alter_configs_handle},
     {WIRE_API_CREATE_PARTITIONS, 0, 3, 0, create_partitions_handle},
     {WIRE_API_DESCRIBE_CLUSTER, 0, 2, 0, describe_cluster_handle},
     {WIRE_API_DESCRIBE_PRODUCERS, 0, 0, 0, describe_producers_handle},

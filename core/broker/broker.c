@@ -153,6 +153,8 @@ static void broker_apply(void *arg, struct controller_change *change)
     broker->are_logs_started = true;
     replica_manager_open(broker->replicas, change->topics, change->topic_count, change->is_load, broker_change_done,
                          change);
+  } else if (change->kind == CONTROLLER_CONFIGURE_REPLICAS) {
+    replica_manager_configure(broker->replicas, change->topics, change->topic_count, broker_change_done, change);
   } else if (change->is_load) {
     broker_delete_folders(broker, change);
     controller_change_done(change);

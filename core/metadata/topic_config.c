@@ -99,6 +99,17 @@ int topic_config_resolve(const struct topic_config_defaults *defaults, const str
   return 0;
 }
 
+void topic_config_lay(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
+                      struct topic_config *values)
+{
+  char message[CONFIG_MESSAGE_SIZE];
+  *values = defaults->values;
+  for (int i = 0; i < count; i++) {
+    int place = topic_config_find(overrides[i].name);
+    CHECK(place >= 0 && config_set(&definitions[place], overrides[i].value, values, message) == 0);
+  }
+}
+
 int topic_config_list(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
                       struct config_shown *shown)
 {
