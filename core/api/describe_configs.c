@@ -167,9 +167,8 @@ static void describe_put(struct describe_list *list, const struct config_def *de
       &list->result->configs[list->result->configs_count++];
   wire_describe_configs_response_describe_configs_resource_result_init(config);
   config->name = wire_string_from(shown->name);
-  if (shown->value != NULL && !shown->is_sensitive) {
-    config->value = wire_string_from(config_shown_text(&req->arena, def, shown->value));
-  }
+  bool is_open = shown->value != NULL && !shown->is_sensitive;
+  config->value = wire_string_from(is_open ? config_shown_text(&req->arena, def, shown->value) : NULL);
   config->read_only = shown->is_read_only;
   config->is_default = req->version == 0 && shown->source == CONFIG_SOURCE_DEFAULT;
   config->config_source = shown->source;

@@ -163,6 +163,15 @@ static void broker_apply(void *arg, struct controller_change *change)
   }
 }
 
+/// The controller's hook: what may change while the broker runs. Control thread.
+static void broker_configured(void *arg, const struct broker_config *config)
+{
+  struct broker *broker = arg;
+  server_set_max_connections(broker->server, config->max_connections);
+  log_manager_configure(broker->logs, config->num_recovery_threads_per_data_dir, config->producer_id_expiration_ms,
+                        config->log_segment_delete_delay_ms);
+}
+
 static void broker_loaded(void *arg, int result)
 {
   struct broker *broker = arg;
@@ -484,7 +493,7 @@ static int broker_load(struct broker *broker)
       .cache = &broker->metadata,
       .config = &config->broker,
       .loop = &broker->control,
-      .hooks = {.arg = broker, .apply = broker_apply},
+      .hooks = {.arg = broker, .apply = broker_apply, .configured = broker_configured},
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;

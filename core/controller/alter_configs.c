@@ -260,8 +260,7 @@ static void configs_applied(struct controller *controller)
 {
   struct alter_work *work = controller->alter;
   if (work->plan.config) {
-    broker_config_unref(controller->config);
-    controller->config = work->plan.config;
+    controller_set_config(controller, work->plan.config);
     work->plan.config = NULL;
   }
   controller_publish(controller, work->image);

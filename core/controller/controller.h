@@ -54,6 +54,9 @@ struct controller_hooks {
   /// Does what a change says, on the pool, then calls controller_change_done() on the control loop, once; it may do so
   /// before it returns. A replica that cannot be opened is the replica layer's to report: its partition stays offline.
   void (*apply)(void *arg, struct controller_change *change);
+  /// Told the broker's configuration before logs are opened, and each time it has changed; borrowed during the call.
+  /// May be NULL.
+  void (*configured)(void *arg, const struct broker_config *config);
   /// Told after each image was published; may be NULL.
   void (*published)(void *arg, const struct metadata_image *image);
 };

@@ -53,6 +53,9 @@ void controller_apply(struct controller *controller, enum controller_change_kind
                       const struct metadata_topic *const *topics, int32_t count, bool is_load,
                       void (*done)(struct controller *controller));
 
+/// Puts a configuration (taken) in force and tells who wants to know; images get it by metadata_draft_set_config().
+void controller_set_config(struct controller *controller, struct broker_config *config);
+
 /// Publishes an image (taken) and tells who wants to know.
 void controller_publish(struct controller *controller, struct metadata_image *image);
 

@@ -61,6 +61,6 @@ int loader_take_config(struct loader *loader, const struct metastore_op *ops)
       return error_set(ERR_CONFIG, "%s", message);
     }
   }
-  controller->config = config;
+  controller_set_config(controller, config);
   return 0;
 }

@@ -141,7 +141,7 @@ static struct controller_driver *start(const char *path, const struct controller
   settings.cache = &driver->cache;
   settings.config = &driver->config;
   settings.loop = &driver->loop;
-  settings.hooks = (struct controller_hooks){driver, on_apply, on_published};
+  settings.hooks = (struct controller_hooks){.arg = driver, .apply = on_apply, .published = on_published};
   driver->controller = controller_new(&settings);
   expect(driver, 1);
   controller_load(driver->controller, on_ready, driver);
