@@ -373,6 +373,16 @@ describe("Changing configs", function()
     end
   end)
 
+  it("closes the connection of a request with a text that is too long for the protocol, as Kafka does", function()
+    for _, entry in ipairs { { "retention.ms", SET, ("5"):rep(32768) }, { ("k"):rep(32768), SET, "5" } } do
+      local greedy = broker:connect()
+      greedy:request("IncrementalAlterConfigs", 1, { resources = { configs.change(TOPIC, "a", { entry }) } })
+      assert.equal("", greedy:receive_end())
+      greedy:close()
+    end
+    assert.equal(40, incremental(TOPIC, "a", { { "retention.ms", SET, ("5"):rep(32767) } }))
+  end)
+
   it("closes the connection of a request with far more configs, or values of lists, than there are", function()
     local many = {}
     for i = 1, 100001 do many[i] = { "k" .. i, DELETE } end

@@ -316,7 +316,7 @@ describe("A change of a broker's configs takes effect at once:", function()
   end)
 
   it("producer.id.expiration.ms", function()
-    local id = client:ask("InitProducerId", 4, 
+    local id = client:ask("InitProducerId", 4,
       { transactional_id = requests.NULL, transaction_timeout_ms = 60000, producer_id = -1, producer_epoch = -1 }).producer_id
     local function send(sequence)
       return requests.produce(client, plain, records.batch { producer_id = id, producer_epoch = 0, sequence = sequence }).error_code

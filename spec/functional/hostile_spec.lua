@@ -258,6 +258,7 @@ describe("A request that is small on the wire and large in memory", function()
     end },
     { "DescribeProducers of 900000 partitions", function()
       return head("DescribeProducers", 0) .. bytes "00 02 02 61 a1f736" .. bytes("00000000"):rep(900000) .. bytes "00 00"
+    end },
     { "AlterConfigs of 900000 configs", function()
       return head("AlterConfigs", 0) .. bytes "00000001 02 0001 61 000dbba0" .. bytes("0001 61 0001 62"):rep(900000) .. "\0"
     end },
