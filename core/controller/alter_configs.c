@@ -211,7 +211,7 @@ static void lay_config(struct metadata_draft *draft, const struct metadata_topic
 {
   struct topic_config values;
   topic_config_lay(&config->topic, topic->overrides, topic->override_count, &values);
-  if (memcmp(&values, &topic->config, sizeof values) == 0) {
+  if (topic_config_equal(&values, &topic->config)) {
     return;
   }
   struct metadata_topic *laid = metadata_topic_with_config(topic, topic->overrides, topic->override_count, &values);

@@ -110,6 +110,27 @@ void topic_config_lay(const struct topic_config_defaults *defaults, const struct
   }
 }
 
+/// Compares a member; texts have none.
+#define SAME_VALUE(field) is_same = is_same && left->field == right->field;
+#define SAME_BOOL(field) SAME_VALUE(field)
+#define SAME_INT(field) SAME_VALUE(field)
+#define SAME_LEVEL(field) SAME_VALUE(field)
+#define SAME_LONG(field) SAME_VALUE(field)
+#define SAME_DOUBLE(field) SAME_VALUE(field)
+#define SAME_ENUM(field) SAME_VALUE(field)
+#define SAME_FLAGS(field) SAME_VALUE(field)
+#define SAME_REPLICAS(field)
+#define SAME_TEXT(field)
+
+bool topic_config_equal(const struct topic_config *left, const struct topic_config *right)
+{
+  bool is_same = true;
+#define TOPIC_CONFIG_X(type, field, name, def, min, max, valid, broker, doc) SAME_##type(field)
+#include "metadata/topic_config_list.h"
+#undef TOPIC_CONFIG_X
+  return is_same;
+}
+
 int topic_config_list(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
                       struct config_shown *shown)
 {

@@ -82,6 +82,9 @@ int topic_config_resolve(const struct topic_config_defaults *defaults, const str
 void topic_config_lay(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
                       struct topic_config *values);
 
+/// Whether two topics behave the same.
+bool topic_config_equal(const struct topic_config *left, const struct topic_config *right);
+
 /// Checks what belongs together in resolved values; part of topic_config_resolve().
 int topic_config_check(const struct topic_config *values, bool is_remote_storage_on, char *message);
 
