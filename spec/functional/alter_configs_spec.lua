@@ -341,6 +341,12 @@ describe("Changing configs", function()
       end)
     end
 
+    it("sets min.insync.replicas on one broker and takes it away from all, as there are no eligible leader replicas", function()
+      configs.alter(client, BROKER, "1", { { "min.insync.replicas", SET, "2" } })
+      assert.equal("2", value "min.insync.replicas")
+      configs.alter(client, BROKER, "", { { "min.insync.replicas", DELETE } })
+    end)
+
     it("refuses settings of listeners for all brokers", function()
       assert.same({ 42, "Cannot update these configs at default cluster level, broker id must be specified: [listeners]" },
         { incremental(BROKER, "", { { "listeners", SET, "PLAINTEXT://:9" } }) })
