@@ -313,7 +313,8 @@ static int16_t check_broker_entries(struct alter_decision *decision)
   return 0;
 }
 
-int32_t alter_plan_heeded(const struct config_entry *configs, int32_t count, struct config_entry *heeded)
+/// Picks out the configs of a broker's node that can be heeded: changeable at run time, with a valid value.
+static int32_t pick_heeded(const struct config_entry *configs, int32_t count, struct config_entry *heeded)
 {
   char message[CONFIG_MESSAGE_SIZE];
   int32_t kept = 0;
@@ -338,7 +339,7 @@ static int16_t decide_broker(struct alter_decision *decision, const struct broke
     return decision->resource->error_code;
   }
   struct config_entry *heeded = arena_alloc(decision->arena, (size_t)(decision->count + 1) * sizeof *heeded);
-  int32_t heeded_count = alter_plan_heeded(decision->configs, decision->count, heeded);
+  int32_t heeded_count = pick_heeded(decision->configs, decision->count, heeded);
   struct config_entry other[BROKER_CONFIG_COUNT];
   int other_count = broker_config_layer_entries(before, is_cluster ? BROKER_LAYER_OWN : BROKER_LAYER_CLUSTER, other);
   int result =

@@ -49,9 +49,3 @@ void alter_plan_make(const struct alter_plan_context *context, struct controller
                      const struct alter_found *found, struct alter_plan *plan);
 
 void alter_plan_destroy(struct alter_plan *plan);
-
-/// Picks out the configs of a broker's node that can be heeded: known, changeable at run time, with a valid value.
-///
-/// @param[out] heeded  `count` places; names and texts borrowed
-/// @return how many
-int32_t alter_plan_heeded(const struct config_entry *configs, int32_t count, struct config_entry *heeded);
