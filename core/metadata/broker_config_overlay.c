@@ -48,8 +48,8 @@ static const struct changeable changeables[] = {
     {"log.cleaner.min.compaction.lag.ms", BROKER_CHANGE_UNSUPPORTED},
     {"log.cleaner.threads", BROKER_CHANGE_UNSUPPORTED},
     {"log.cleanup.policy", BROKER_CHANGE_ALLOWED},
-    {"log.flush.interval.messages", BROKER_CHANGE_UNSUPPORTED},
-    {"log.flush.interval.ms", BROKER_CHANGE_UNSUPPORTED},
+    {"log.flush.interval.messages", BROKER_CHANGE_ALLOWED},
+    {"log.flush.interval.ms", BROKER_CHANGE_ALLOWED},
     {"log.index.interval.bytes", BROKER_CHANGE_ALLOWED},
     {"log.index.size.max.bytes", BROKER_CHANGE_ALLOWED},
     {"log.local.retention.bytes", BROKER_CHANGE_UNSUPPORTED},
@@ -70,7 +70,7 @@ static const struct changeable changeables[] = {
     {"max.connections", BROKER_CHANGE_ALLOWED},
     {"max.connections.per.ip", BROKER_CHANGE_UNSUPPORTED},
     {"max.connections.per.ip.overrides", BROKER_CHANGE_UNSUPPORTED},
-    {"max.decompressed.message.bytes", BROKER_CHANGE_UNSUPPORTED},
+    {"max.decompressed.message.bytes", BROKER_CHANGE_ALLOWED},
     {"message.max.bytes", BROKER_CHANGE_ALLOWED},
     {"metric.reporters", BROKER_CHANGE_UNSUPPORTED},
     {"min.insync.replicas", BROKER_CHANGE_ALLOWED},
@@ -136,6 +136,7 @@ static const struct {
     {3, {BROKER_CONFIG_log_retention_ms, BROKER_CONFIG_log_retention_minutes, BROKER_CONFIG_log_retention_hours}},
     {2, {BROKER_CONFIG_log_roll_ms, BROKER_CONFIG_log_roll_hours}},
     {2, {BROKER_CONFIG_log_roll_jitter_ms, BROKER_CONFIG_log_roll_jitter_hours}},
+    {2, {BROKER_CONFIG_log_flush_interval_ms, BROKER_CONFIG_log_flush_scheduler_interval_ms}},
 };
 
 static int compare_changeables(const void *left, const void *right)

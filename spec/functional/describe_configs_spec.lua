@@ -29,6 +29,7 @@ for name in ([[compression.gzip.level compression.lz4.level compression.type com
   log.index.interval.bytes log.index.size.max.bytes log.message.timestamp.after.max.ms
   log.message.timestamp.before.max.ms log.message.timestamp.type log.preallocate log.retention.bytes log.retention.ms
   log.roll.jitter.ms log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.connections
+  max.connections.per.ip max.connections.per.ip.overrides
   max.decompressed.message.bytes message.max.bytes min.insync.replicas num.recovery.threads.per.data.dir
   producer.id.expiration.ms unclean.leader.election.enable]]):gmatch "%S+" do CHANGEABLE[name] = true end
 

@@ -68,7 +68,7 @@ describe("The broker configs", function()
   -- Where Luka has another default, or refuses what would make no sense.
   local OWN = {
     ["default.replication.factor"] = { low = "1", high = "32767" },
-    ["max.connections"] = { low = "1" }, ["replica.high.watermark.checkpoint.interval.ms"] = { low = "1" },
+    ["max.connections"] = { low = "1" }, ["queued.max.request.bytes"] = { default = "null" }, ["replica.high.watermark.checkpoint.interval.ms"] = { low = "1" },
     ["socket.listen.backlog.size"] = { default = "1024" },
     ["socket.receive.buffer.bytes"] = { default = "-1" }, ["socket.send.buffer.bytes"] = { default = "-1" },
   }
@@ -78,9 +78,11 @@ describe("The broker configs", function()
     for _, fact in ipairs(list) do by_name[fact[1]] = fact end
     for i = 0, C.BROKER_CONFIG_COUNT - 1 do
       local got = described(C.broker_config_defs()[i])
-      local wanted = expected(assert(by_name[got.name], got.name))
-      for key, value in pairs(type(OWN[got.name]) == "table" and OWN[got.name] or {}) do wanted[key] = value end
-      assert.same(wanted, got)
+      if not got.name:find "^luka%." then
+        local wanted = expected(assert(by_name[got.name], got.name))
+        for key, value in pairs(OWN[got.name] or {}) do wanted[key] = value end
+        assert.same(wanted, got)
+      end
       seen = seen + 1
     end
     assert.equal(C.BROKER_CONFIG_COUNT, seen)
