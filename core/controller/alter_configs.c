@@ -36,6 +36,18 @@ struct alter_work {
   struct metadata_image *image; ///< what will be published; one reference, owned
 };
 
+void controller_set_config(struct controller *controller, struct broker_config *config)
+{
+  const struct controller_hooks *hooks = &controller->settings.hooks;
+  if (controller->config) {
+    broker_config_unref(controller->config);
+  }
+  controller->config = config;
+  if (hooks->configured) {
+    hooks->configured(hooks->arg, config);
+  }
+}
+
 static struct controller_alter *current_request(struct controller *controller)
 {
   return CONTAINER_OF(controller->current, struct controller_alter, base);

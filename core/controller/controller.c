@@ -360,18 +360,6 @@ void controller_change_done(struct controller_change *change)
   done(controller);
 }
 
-void controller_set_config(struct controller *controller, struct broker_config *config)
-{
-  const struct controller_hooks *hooks = &controller->settings.hooks;
-  if (controller->config) {
-    broker_config_unref(controller->config);
-  }
-  controller->config = config;
-  if (hooks->configured) {
-    hooks->configured(hooks->arg, config);
-  }
-}
-
 void controller_publish(struct controller *controller, struct metadata_image *image)
 {
   const struct controller_hooks *hooks = &controller->settings.hooks;

@@ -16,8 +16,10 @@
 /// Configs that are defined, as Kafka's defaults hold for them, but that nothing heeds yet: whoever sets one would rely
 /// on what does not happen. Compaction.
 static const enum broker_config_index unsupported[] = {
-    BROKER_CONFIG_log_cleaner_delete_retention_ms, BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
-    BROKER_CONFIG_log_cleaner_min_cleanable_ratio, BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
+    BROKER_CONFIG_log_cleaner_delete_retention_ms,
+    BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
+    BROKER_CONFIG_log_cleaner_min_cleanable_ratio,
+    BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
 };
 
 enum { MADE_RETENTION, MADE_ROLL, MADE_JITTER, MADE_FLUSH };
