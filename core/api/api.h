@@ -25,7 +25,8 @@ struct worker;
 /// Borrowed by all handlers; constant while the server runs.
 struct api {
   int32_t broker_id;                  ///< this broker
-  const struct broker_config *config; ///< resolved configuration
+  const struct broker_config *config; ///< as configured at the start: only what cannot change while the broker runs is
+                                      ///< read here, the rest from the metadata image
   struct metadata_cache *metadata;    ///< the image of the cluster
   struct controller *controller;      ///< topic changes go there
   struct replica_manager *replicas;   ///< partitions with a replica here

@@ -12,16 +12,19 @@
 // or an empty list of them, stand for all configs; keys that are unknown are passed over. Configs are sorted by name,
 // Luka's own topic configs at the end.
 //
-// What may be described is more than what has configs here: nothing is set for all brokers at once, there are no
-// loggers, no metrics are asked of clients, and groups are not served, so these have none, or Kafka's defaults.
+// The broker with the empty name stands for what was set at run time on all. What may be described is more than what
+// has configs here: there are no loggers, no metrics are asked of clients, and groups are not served, so these have
+// none, or Kafka's defaults.
 #include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
+#include "api/broker_id.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "base/arena.h"
 #include "metadata/broker_config.h"
+#include "metadata/config_edit.h"
 #include "metadata/image.h"
 #include "metadata/topic_name.h"
 #include "wire/describe_configs.h"
@@ -46,7 +49,8 @@ enum describe_type {
 };
 
 enum {
-  DESCRIBE_SYNONYMS_MAX = 4, ///< of one config: the topic's, the broker's, one in another unit, the default
+  /// Most synonyms of one config: the topic's value, and those of each layer and the defaults in each unit.
+  DESCRIBE_SYNONYMS_MAX = 1 + (BROKER_LAYER_COUNT + 1) * BROKER_CONFIG_SYNONYMS_MAX,
 };
 
 /// What one request works with.
@@ -72,16 +76,6 @@ static const struct config_def DESCRIBE_METRICS[] = {
     {.name = "interval.ms", .type = CONFIG_INT, .default_text = "300000", .doc = "How often clients push metrics."},
     {.name = "match", .type = CONFIG_FLAGS, .default_text = "", .doc = "Which clients are asked; empty: all."},
     {.name = "metrics", .type = CONFIG_FLAGS, .default_text = "", .doc = "Prefixes of the metrics; empty: none."},
-};
-
-/// Topic configs whose broker default may be given in a coarser unit, the finest first.
-static const struct {
-  enum topic_config_index topic;      ///< in milliseconds
-  enum broker_config_index broker[2]; ///< in other units, the same one twice where there is only one
-} DESCRIBE_UNITS[] = {
-    {TOPIC_CONFIG_retention_ms, {BROKER_CONFIG_log_retention_minutes, BROKER_CONFIG_log_retention_hours}},
-    {TOPIC_CONFIG_segment_ms, {BROKER_CONFIG_log_roll_hours, BROKER_CONFIG_log_roll_hours}},
-    {TOPIC_CONFIG_segment_jitter_ms, {BROKER_CONFIG_log_roll_jitter_hours, BROKER_CONFIG_log_roll_jitter_hours}},
 };
 
 static int8_t describe_type(enum config_type type)
@@ -137,12 +131,32 @@ static void describe_synonym(struct describe_list *list, const char *name, const
   synonym->source = (int8_t)source;
 }
 
-/// The values that a broker config adds to the synonyms: what was set, and its default.
+/// The values that stand behind a broker config, in the order in which they win: layer by layer, each with those in
+/// other units.
+///
+/// What wins over all values of the config's own name is in another unit. Kafka does not show it; here it is shown
+/// where it was set, as the value is from there.
 static void describe_broker_synonyms(struct describe_list *list, enum broker_config_index index)
 {
-  const struct config_def *def = &broker_config_defs()[index];
-  describe_synonym(list, def->name, list->view->req->api->config->text[index], CONFIG_SOURCE_STATIC_BROKER);
-  describe_synonym(list, def->name, def->default_text, CONFIG_SOURCE_DEFAULT);
+  const struct broker_config *config = list->view->image->config;
+  enum broker_config_index names[BROKER_CONFIG_SYNONYMS_MAX];
+  int name_count = broker_config_synonyms(index, names);
+  bool has_any = false;
+  bool has_own = false;
+  for (int layer = 0; layer <= BROKER_LAYER_COUNT; layer++) {
+    bool is_set = layer < BROKER_LAYER_COUNT;
+    for (int i = 0; i < name_count; i++) {
+      const struct config_def *def = &broker_config_defs()[names[i]];
+      const char *text = is_set ? config->layers[layer][names[i]] : def->default_text;
+      bool is_own = names[i] == index;
+      bool is_origin = is_set && index == names[0] && !has_any;
+      if (text != NULL && (is_own || has_own || is_origin)) {
+        describe_synonym(list, def->name, text, broker_config_layer_source((enum broker_config_layer)layer));
+        has_any = true;
+        has_own = has_own || is_own;
+      }
+    }
+  }
 }
 
 /// Adds a config, with the synonyms that were noted.
@@ -153,7 +167,8 @@ static void describe_put(struct describe_list *list, const struct config_def *de
       &list->result->configs[list->result->configs_count++];
   wire_describe_configs_response_describe_configs_resource_result_init(config);
   config->name = wire_string_from(shown->name);
-  config->value = wire_string_from(shown->is_sensitive ? NULL : shown->value);
+  bool is_open = shown->value != NULL && !shown->is_sensitive;
+  config->value = wire_string_from(is_open ? config_shown_text(&req->arena, def, shown->value) : NULL);
   config->read_only = shown->is_read_only;
   config->is_default = req->version == 0 && shown->source == CONFIG_SOURCE_DEFAULT;
   config->config_source = shown->source;
@@ -183,9 +198,9 @@ static void describe_reserve(struct describe_list *list, int32_t count)
 static void describe_topic_synonyms(struct describe_list *list, const struct config_def *def,
                                     const struct config_shown *shown)
 {
-  const struct broker_config *config = list->view->req->api->config;
   if (shown->source == CONFIG_SOURCE_TOPIC) {
-    describe_synonym(list, def->name, shown->value, CONFIG_SOURCE_TOPIC);
+    const char *text = config_shown_text(&list->view->req->arena, def, shown->value);
+    describe_synonym(list, def->name, text, CONFIG_SOURCE_TOPIC);
   }
   if (def->broker_name == NULL) {
     return;
@@ -193,16 +208,9 @@ static void describe_topic_synonyms(struct describe_list *list, const struct con
   int index = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, def->broker_name);
   if (index < 0) {
     describe_synonym(list, def->broker_name, def->default_text, CONFIG_SOURCE_DEFAULT);
-    return;
+  } else {
+    describe_broker_synonyms(list, (enum broker_config_index)index);
   }
-  for (size_t i = 0; i < sizeof DESCRIBE_UNITS / sizeof *DESCRIBE_UNITS; i++) {
-    if (def != &topic_config_defs()[DESCRIBE_UNITS[i].topic] || config->text[index] != NULL) {
-      continue;
-    }
-    int in_unit = DESCRIBE_UNITS[i].broker[config->text[DESCRIBE_UNITS[i].broker[0]] == NULL ? 1 : 0];
-    describe_synonym(list, broker_config_defs()[in_unit].name, config->text[in_unit], CONFIG_SOURCE_STATIC_BROKER);
-  }
-  describe_broker_synonyms(list, (enum broker_config_index)index);
 }
 
 static void describe_topic(struct describe_list *list)
@@ -219,7 +227,7 @@ static void describe_topic(struct describe_list *list)
     return;
   }
   struct config_shown shown[TOPIC_CONFIG_COUNT];
-  int count = topic_config_list(&list->view->req->api->config->topic, topic->overrides, topic->override_count, shown);
+  int count = topic_config_list(&list->view->image->config->topic, topic->overrides, topic->override_count, shown);
   describe_reserve(list, count);
   for (int i = 0; i < count; i++) {
     if (!describe_is_wanted(list, shown[i].name)) {
@@ -233,31 +241,6 @@ static void describe_topic(struct describe_list *list)
 
 // ---- brokers ----
 
-/// Reads a broker id as Kafka does; false when it is not a number of 32 bits.
-static bool describe_read_id(struct wire_string text, int32_t *id)
-{
-  int sign = text.length > 0 && (text.data[0] == '-' || text.data[0] == '+') ? 1 : 0;
-  int64_t number = 0;
-  if (text.length <= sign) {
-    return false;
-  }
-  for (int32_t i = sign; i < text.length; i++) {
-    if (text.data[i] < '0' || text.data[i] > '9') {
-      return false;
-    }
-    number = number * 10 + (text.data[i] - '0');
-    if (number > (int64_t)INT32_MAX + 1) {
-      return false;
-    }
-  }
-  number = text.data[0] == '-' ? -number : number;
-  if (number > INT32_MAX) {
-    return false;
-  }
-  *id = (int32_t)number;
-  return true;
-}
-
 /// Whether the resource names this broker; otherwise it has its error.
 ///
 /// @param expected  what Kafka's sentence says may be named beside the id, or ""
@@ -268,7 +251,7 @@ static bool describe_is_this_broker(struct describe_list *list, const char *expe
   int32_t id = 0;
   char message[256];
   int shown_length = config_clip(arena_strndup(&req->arena, name.data, (size_t)name.length), 100);
-  if (!describe_read_id(name, &id)) {
+  if (!broker_id_read(name, &id)) {
     snprintf(message, sizeof message, "Broker id must be an integer, but it is: %.*s", shown_length, name.data);
   } else if (id != req->api->broker_id) {
     snprintf(message, sizeof message, "Unexpected broker id, expected %d%s, but received %.*s", req->api->broker_id,
@@ -280,13 +263,34 @@ static bool describe_is_this_broker(struct describe_list *list, const char *expe
   return false;
 }
 
+/// Describes what was set at run time on all brokers.
+static void describe_all_brokers(struct describe_list *list)
+{
+  struct config_entry entries[BROKER_CONFIG_COUNT];
+  int count = broker_config_layer_entries(list->view->image->config, BROKER_LAYER_CLUSTER, entries);
+  describe_reserve(list, count);
+  for (int i = 0; i < count; i++) {
+    const struct config_def *def =
+        &broker_config_defs()[config_find(broker_config_defs(), BROKER_CONFIG_COUNT, entries[i].name)];
+    if (describe_is_wanted(list, def->name)) {
+      struct config_shown shown = {
+          .name = def->name, .value = entries[i].value, .source = CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER};
+      describe_synonym(list, def->name, entries[i].value, CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER);
+      describe_put(list, def, &shown);
+    }
+  }
+}
+
 static void describe_broker(struct describe_list *list)
 {
-  // The empty name asks for what is set at run time for all brokers, which nothing is.
-  if (list->asked->resource_name.length == 0 || !describe_is_this_broker(list, " or empty string")) {
+  if (list->asked->resource_name.length == 0) {
+    describe_all_brokers(list);
     return;
   }
-  const struct broker_config *config = list->view->req->api->config;
+  if (!describe_is_this_broker(list, " or empty string")) {
+    return;
+  }
+  const struct broker_config *config = list->view->image->config;
   describe_reserve(list, BROKER_CONFIG_COUNT);
   for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
     const struct config_def *def = &broker_config_defs()[i];
@@ -297,8 +301,8 @@ static void describe_broker(struct describe_list *list)
     struct config_shown shown = {
         .name = def->name,
         .value = text != NULL ? text : def->default_text,
-        .source = (int8_t)(text != NULL ? CONFIG_SOURCE_STATIC_BROKER : CONFIG_SOURCE_DEFAULT),
-        .is_read_only = true, // set at the start, never changed
+        .source = (int8_t)broker_config_source(config, (enum broker_config_index)i),
+        .is_read_only = broker_config_change_of(def->name) == BROKER_CHANGE_READ_ONLY,
     };
     describe_broker_synonyms(list, (enum broker_config_index)i);
     describe_put(list, def, &shown);

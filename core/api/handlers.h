@@ -24,6 +24,8 @@ void describe_cluster_handle(struct request *req);          // describe_cluster.
 void describe_producers_handle(struct request *req);        // describe_producers.c
 void describe_topic_partitions_handle(struct request *req); // describe_topic_partitions.c
 void offset_for_leader_epoch_handle(struct request *req);   // offset_for_leader_epoch.c
+void alter_configs_handle(struct request *req);             // alter_configs.c
+void incremental_alter_configs_handle(struct request *req); // incremental_alter_configs.c
 
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);

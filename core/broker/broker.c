@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "broker/adoption.h"
+#include "broker/memory_share.h"
 #include "broker/options.h"
 #include "controller/controller.h"
 #include "event/loop.h"
@@ -50,9 +51,7 @@ enum {
   BROKER_SEGMENTS_MIN = 64,    // segment files that may stay open
   BROKER_SEGMENTS_MAX = 8192,
   BROKER_CONNECTIONS_MIN = 16,
-  BROKER_FILES_LOW = 1024,              // limit on open files that is worth a warning
-  BROKER_MEMORY_SHARE = 8,              // requests, and answers, may take one part in so many of the memory
-  BROKER_MEMORY_MIN = 64 * 1024 * 1024, // but at least so many bytes
+  BROKER_FILES_LOW = 1024, // limit on open files that is worth a warning
 };
 
 struct broker {
@@ -153,12 +152,23 @@ static void broker_apply(void *arg, struct controller_change *change)
     broker->are_logs_started = true;
     replica_manager_open(broker->replicas, change->topics, change->topic_count, change->is_load, broker_change_done,
                          change);
+  } else if (change->kind == CONTROLLER_CONFIGURE_REPLICAS) {
+    replica_manager_configure(broker->replicas, change->topics, change->topic_count, broker_change_done, change);
   } else if (change->is_load) {
     broker_delete_folders(broker, change);
     controller_change_done(change);
   } else {
     replica_manager_drop(broker->replicas, change->topics, change->topic_count, broker_change_done, change);
   }
+}
+
+/// The controller's hook: what may change while the broker runs. Control thread.
+static void broker_configured(void *arg, const struct broker_config *config)
+{
+  struct broker *broker = arg;
+  server_set_max_connections(broker->server, config->max_connections);
+  log_manager_configure(broker->logs, config->num_recovery_threads_per_data_dir, config->producer_id_expiration_ms,
+                        config->log_segment_delete_delay_ms);
 }
 
 static void broker_loaded(void *arg, int result)
@@ -223,35 +233,6 @@ static int broker_share_files(const struct broker *broker)
               connections);
   }
   return connections;
-}
-
-/// What a bound on memory comes to; `missing` when it is not set.
-static int64_t broker_memory(const struct broker_config *config, enum broker_config_index index, int64_t value,
-                             int64_t missing)
-{
-  return !broker_config_is_set(config, index) ? missing : value <= 0 ? INT64_MAX : value;
-}
-
-/// Bounds of memory, and whether they agree with the largest request.
-static int broker_share_memory(const struct broker_config *config, int64_t *requests, int64_t *answers)
-{
-  int64_t share = limits_memory() / BROKER_MEMORY_SHARE;
-  share = share < BROKER_MEMORY_MIN ? BROKER_MEMORY_MIN : share;
-  int64_t largest = config->socket_request_max_bytes;
-  *requests = broker_memory(config, BROKER_CONFIG_queued_max_request_bytes, config->queued_max_request_bytes,
-                            share < largest ? largest : share);
-  *answers = broker_memory(config, BROKER_CONFIG_luka_queued_max_response_bytes, config->luka_queued_max_response_bytes,
-                           share);
-  if (*requests < largest) {
-    return error_set(ERR_CONFIG, "queued_max_request_bytes must be larger or equal to socket_request_max_bytes (%lld)",
-                     (long long)largest);
-  }
-  const char *overrides = config->text[BROKER_CONFIG_max_connections_per_ip_overrides];
-  if (config->max_connections_per_ip == 0 && (overrides == NULL || overrides[0] == '\0')) {
-    return error_set(ERR_CONFIG,
-                     "max_connections_per_ip can be set to zero only if max_connections_per_ip_overrides is set");
-  }
-  return 0;
 }
 
 /// Puts texts around the latest error's sentence; returns `result`.
@@ -393,7 +374,7 @@ static int broker_open_server(struct broker *broker)
       .receive_buffer_bytes = config->socket_receive_buffer_bytes,
       .backlog = config->socket_listen_backlog_size,
   };
-  TRY(broker_share_memory(config, &settings.max_request_memory, &settings.max_answer_memory));
+  TRY(memory_share(config, &settings.max_request_memory, &settings.max_answer_memory));
   settings.connection_room = broker_share_files(broker);
   struct connection_callbacks callbacks;
   broker->api.config = config;
@@ -482,7 +463,7 @@ static int broker_load(struct broker *broker)
       .cache = &broker->metadata,
       .config = &config->broker,
       .loop = &broker->control,
-      .hooks = {.arg = broker, .apply = broker_apply},
+      .hooks = {.arg = broker, .apply = broker_apply, .configured = broker_configured},
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;

@@ -127,9 +127,8 @@ static const struct config_entry kept_configs[] = {
 };
 
 /// Resolves the configs of a new topic; of the broker's own topics those that fit.
-static void resolve(const struct controller_settings *settings, const struct metadata_image *image, const char *name,
-                    struct arena *arena, const struct config_entry **configs, int32_t *count,
-                    struct topic_config *config)
+static void resolve(const struct metadata_image *image, const char *name, struct arena *arena,
+                    const struct config_entry **configs, int32_t *count, struct topic_config *config)
 {
   char message[CONFIG_MESSAGE_SIZE];
   *configs = kept_configs;
@@ -137,10 +136,10 @@ static void resolve(const struct controller_settings *settings, const struct met
   if (topic_name_is_internal(name)) {
     *configs = topic_plan_internal_configs(image, arena, name, count);
   }
-  if (topic_config_resolve(&settings->config->topic, *configs, *count, config, message) < 0) {
+  if (topic_config_resolve(&image->config->topic, *configs, *count, config, message) < 0) {
     // The broker's own settings contradict these: without them records would go.
     slog_warn("topic %s: %s", name, message);
-    *config = settings->config->topic.values;
+    *config = image->config->topic.values;
     config->retention_ms = -1;
     config->retention_bytes = -1;
   }
@@ -235,7 +234,7 @@ int adopt_plan(const struct controller_adoption *adoption, const struct adopt_gr
   int32_t config_count = 0;
   struct topic_config config;
   struct uuid id = group->id;
-  resolve(settings, image, group->name, arena, &configs, &config_count, &config);
+  resolve(image, group->name, arena, &configs, &config_count, &config);
   if (uuid_is_zero(&id)) {
     uuid_random(&id);
   }

@@ -64,6 +64,10 @@ void controller_delete(struct controller *controller)
   }
   complete_all(controller);
   drop_topics(controller);
+  controller_alter_drop(controller->alter);
+  if (controller->config) {
+    broker_config_unref(controller->config);
+  }
   metastore_request_clear(&controller->request);
   arena_destroy(&controller->arena);
   mem_free(controller);
@@ -96,6 +100,11 @@ static struct controller_producer_id *producer_id_of(struct controller_request *
   return CONTAINER_OF(request, struct controller_producer_id, base);
 }
 
+static struct controller_alter *alter_of(struct controller_request *request)
+{
+  return CONTAINER_OF(request, struct controller_alter, base);
+}
+
 static void deliver(struct mail *mail)
 {
   struct controller_request *request = CONTAINER_OF(mail, struct controller_request, mail);
@@ -111,6 +120,9 @@ static void deliver(struct mail *mail)
       break;
     case CONTROLLER_PRODUCER_ID:
       producer_id_of(request)->done(producer_id_of(request));
+      break;
+    case CONTROLLER_ALTER:
+      alter_of(request)->done(alter_of(request));
       break;
   }
 }
@@ -135,6 +147,17 @@ static void fail_grow(struct controller_grow *grow, int16_t code, const char *me
       topic->is_repeat = false;
       topic->error_code = code;
       topic->error_message = message;
+    }
+  }
+}
+
+static void fail_alter(struct controller_alter *alter, int16_t code, const char *message)
+{
+  for (int32_t i = 0; i < alter->resource_count; i++) {
+    struct controller_alter_resource *resource = &alter->resources[i];
+    if (resource->error_code == WIRE_NONE && !resource->is_settled) {
+      resource->error_code = code;
+      resource->error_message = message;
     }
   }
 }
@@ -168,6 +191,9 @@ static void fail_request(struct controller_request *request, int16_t code, const
     case CONTROLLER_GROW:
       fail_grow(grow_of(request), code, message, is_all);
       break;
+    case CONTROLLER_ALTER:
+      fail_alter(alter_of(request), code, message);
+      break;
     case CONTROLLER_PRODUCER_ID:
       producer_id_of(request)->id = -1;
       producer_id_of(request)->error_code = code;
@@ -185,6 +211,8 @@ static struct event_loop *reply_of(struct controller_request *request)
       return drop_of(request)->reply;
     case CONTROLLER_GROW:
       return grow_of(request)->reply;
+    case CONTROLLER_ALTER:
+      return alter_of(request)->reply;
     default:
       return producer_id_of(request)->reply;
   }
@@ -200,6 +228,8 @@ static struct arena *arena_of(struct controller *controller, struct controller_r
       return drop_of(request)->arena;
     case CONTROLLER_GROW:
       return grow_of(request)->arena;
+    case CONTROLLER_ALTER:
+      return alter_of(request)->arena;
     default:
       return &controller->arena;
   }
@@ -266,6 +296,8 @@ void controller_finish(struct controller *controller)
   }
   controller->current = NULL;
   drop_topics(controller);
+  controller_alter_drop(controller->alter);
+  controller->alter = NULL;
   metastore_request_clear(&controller->request);
   arena_reset(&controller->arena);
   answer(request);
@@ -358,7 +390,7 @@ struct topic_plan_context controller_plan_context(const struct controller *contr
 {
   return (struct topic_plan_context){
       .image = metadata_cache_get(controller->settings.cache),
-      .config = controller->settings.config,
+      .config = controller->config,
       .make_id = uuid_random,
   };
 }
@@ -488,6 +520,8 @@ static void run_queue(struct controller *controller)
       controller_finish(controller);
     } else if (request->kind == CONTROLLER_PRODUCER_ID) {
       controller_give_producer_id(controller);
+    } else if (request->kind == CONTROLLER_ALTER) {
+      controller_alter_begin(controller, alter_of(request));
     } else if (request->kind == CONTROLLER_DROP) {
       delete_begin(controller, drop_of(request));
     } else if (request->kind == CONTROLLER_GROW) {
@@ -542,6 +576,11 @@ void controller_delete_topics(struct controller *controller, struct controller_d
 void controller_add_partitions(struct controller *controller, struct controller_grow *grow)
 {
   post(controller, &grow->base, CONTROLLER_GROW);
+}
+
+void controller_alter_configs(struct controller *controller, struct controller_alter *alter)
+{
+  post(controller, &alter->base, CONTROLLER_ALTER);
 }
 
 void controller_new_producer_id(struct controller *controller, struct controller_producer_id *request)

@@ -30,8 +30,9 @@ struct metastore;
 // ---- what the controller needs ----
 
 enum controller_change_kind {
-  CONTROLLER_OPEN_REPLICAS,   ///< make this broker's replicas ready; comes before the image that has them
-  CONTROLLER_DELETE_REPLICAS, ///< take them away, with their files; comes after the image without them
+  CONTROLLER_OPEN_REPLICAS,      ///< make this broker's replicas ready; comes before the image that has them
+  CONTROLLER_DELETE_REPLICAS,    ///< take them away, with their files; comes after the image without them
+  CONTROLLER_CONFIGURE_REPLICAS, ///< give their logs the topics' configs; comes before the image that has them
 };
 
 /// What core/replica has to do for a change. Valid until controller_change_done().
@@ -53,6 +54,9 @@ struct controller_hooks {
   /// Does what a change says, on the pool, then calls controller_change_done() on the control loop, once; it may do so
   /// before it returns. A replica that cannot be opened is the replica layer's to report: its partition stays offline.
   void (*apply)(void *arg, struct controller_change *change);
+  /// Told the broker's configuration before logs are opened, and each time it has changed; borrowed during the call.
+  /// May be NULL.
+  void (*configured)(void *arg, const struct broker_config *config);
   /// Told after each image was published; may be NULL.
   void (*published)(void *arg, const struct metadata_image *image);
 };
@@ -103,7 +107,7 @@ struct controller_settings {
   const struct controller_adoption *adoption; ///< taken up by controller_load(); NULL: nothing is
   struct metastore *store;                    ///< opened on `loop`
   struct metadata_cache *cache;               ///< where images go
-  const struct broker_config *config;         ///< resolved
+  const struct broker_config *config;         ///< resolved; what is set at run time is laid over it
   struct event_loop *loop;                    ///< control
   struct controller_hooks hooks;              ///< copied
 };
@@ -145,6 +149,7 @@ enum controller_request_kind {
   CONTROLLER_DROP,        ///< a struct controller_drop
   CONTROLLER_GROW,        ///< a struct controller_grow
   CONTROLLER_PRODUCER_ID, ///< a struct controller_producer_id
+  CONTROLLER_ALTER,       ///< a struct controller_alter
 };
 
 /// Start of a request while it is in the controller's hands; all the controller's.
@@ -258,6 +263,56 @@ struct controller_grow {
 /// Adds partitions to topics. Any thread; never blocks. When `done` runs, those that succeeded have their new
 /// partitions in the current image, their replicas open.
 void controller_add_partitions(struct controller *controller, struct controller_grow *grow);
+
+// ---- changing configs ----
+
+enum controller_resource {
+  CONTROLLER_TOPIC = 2,  ///< Kafka's number of that type of resource
+  CONTROLLER_BROKER = 4, ///< this broker, or with an empty name all brokers
+};
+
+enum controller_operation {
+  CONTROLLER_SET = 0, ///< Kafka's numbers
+  CONTROLLER_UNSET = 1,
+  CONTROLLER_APPEND = 2,
+  CONTROLLER_SUBTRACT = 3,
+};
+
+/// One config of a resource.
+struct controller_alter_entry {
+  const char *name;  ///< Kafka's name, as the client gave it; no other entry of the resource has it
+  const char *value; ///< NULL only with CONTROLLER_UNSET
+  int8_t operation;  ///< enum controller_operation, as the client gave it
+};
+
+/// One resource to change, and what came of it. Borrowed until done; results are in the request's arena.
+struct controller_alter_resource {
+  int8_t type;                                  ///< enum controller_resource; no other but with is_settled
+  const char *name;                             ///< NUL-terminated; no other resource of the type has it
+  size_t name_length;                           ///< bytes before that NUL; more than strlen: a NUL inside
+  int32_t entry_count;                          ///< entries of `entries`
+  const struct controller_alter_entry *entries; ///< all configs, or changes of some
+  bool is_settled;                              ///< nothing is to be done
+  int16_t error_code;        ///< in: not 0: refused already; out: Kafka's, 0: changed (or would have been)
+  const char *error_message; ///< NULL with 0
+};
+
+/// A request to change configs. Embed it in the worker's request.
+struct controller_alter {
+  struct controller_request base;               ///< first; the controller's
+  struct arena *arena;                          ///< of the request; the controller's until done
+  struct controller_alter_resource *resources;  ///< what to change
+  int32_t resource_count;                       ///< how many
+  bool is_incremental;                          ///< `entries` are changes; otherwise all that the resource is to have
+  bool is_validate_only;                        ///< check, write nothing
+  struct event_loop *reply;                     ///< loop that `done` runs on; NULL: on the control thread
+  void (*done)(struct controller_alter *alter); ///< called once
+  void *arg;                                    ///< the caller's
+};
+
+/// Changes configs (alter_configs.c). Any thread; never blocks. When `done` runs, the changes are in the current image,
+/// and the logs have them.
+void controller_alter_configs(struct controller *controller, struct controller_alter *alter);
 
 // ---- producer ids ----
 

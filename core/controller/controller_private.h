@@ -2,7 +2,8 @@
 //
 // The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions), grow.c
 // (adding partitions), writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic
-// blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers).
+// blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers),
+// alter_configs.c (changes of configs).
 #pragma once
 
 #include "base/arena.h"
@@ -10,6 +11,7 @@
 #include "controller/topic_plan.h"
 #include "metadata/metastore.h"
 
+struct alter_work;
 struct loader;
 struct writes;
 
@@ -36,12 +38,14 @@ struct controller {
   struct metadata_topic **topics;            ///< topics being created, changed or deleted, one reference each, owned
   struct metadata_topic **opened; ///< the same with the replicas of their new partitions only; NULL: all are new, or go
   int32_t topic_count;            ///< how many
-  struct loader *loader;          ///< the load under way, or NULL
-  void (*stopped)(void *arg);     ///< stopping: told when no request is under way; NULL otherwise
-  void *stopped_arg;              ///< for `stopped`
-  int64_t producer_id;            ///< the next to give, of the block that this broker has
-  int64_t producer_id_end;        ///< first one after the block; the same: there is none left
-  int64_t refusal_logged_ms;      ///< when a topic that is not created automatically was last logged
+  const struct broker_config *config; ///< in force: a snapshot, one reference; NULL until the load has it
+  struct alter_work *alter;           ///< the change of configs under way, in the arena, or NULL
+  struct loader *loader;              ///< the load under way, or NULL
+  void (*stopped)(void *arg);         ///< stopping: told when no request is under way; NULL otherwise
+  void *stopped_arg;                  ///< for `stopped`
+  int64_t producer_id;                ///< the next to give, of the block that this broker has
+  int64_t producer_id_end;            ///< first one after the block; the same: there is none left
+  int64_t refusal_logged_ms;          ///< when a topic that is not created automatically was last logged
 };
 
 /// Has the replicas of topics opened or taken away, then calls `done`.
@@ -49,8 +53,17 @@ void controller_apply(struct controller *controller, enum controller_change_kind
                       const struct metadata_topic *const *topics, int32_t count, bool is_load,
                       void (*done)(struct controller *controller));
 
+/// Puts a configuration (taken) in force and tells who wants to know; images get it by metadata_draft_set_config().
+void controller_set_config(struct controller *controller, struct broker_config *config);
+
 /// Publishes an image (taken) and tells who wants to know.
 void controller_publish(struct controller *controller, struct metadata_image *image);
+
+/// Works on a request to change configs, which is the current one.
+void controller_alter_begin(struct controller *controller, struct controller_alter *alter);
+
+/// Frees what a change of configs holds; NULL is fine.
+void controller_alter_drop(struct alter_work *work);
 
 /// Works on a request for a producer id, which is the current one: answers it, or first takes the next block.
 void controller_give_producer_id(struct controller *controller);

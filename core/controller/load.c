@@ -208,6 +208,7 @@ static void elected(struct metastore_request *request)
   writes_read(&writes, METASTORE_CHILDREN, "/brokers/ids");
   writes_read(&writes, METASTORE_CHILDREN, "/brokers/topics");
   writes_read(&writes, METASTORE_CHILDREN, "/admin/delete_topics");
+  loader_ask_config(loader, &writes);
   submit(loader, &writes, read_names);
 }
 
@@ -221,6 +222,11 @@ static void read_names(struct metastore_request *request)
     return;
   }
   struct writes writes = {.arena = &loader->arena};
+  int result = loader_take_config(loader, &request->ops[LOADER_NAME_READS]);
+  if (result < 0) {
+    end(loader, result);
+    return;
+  }
   loader_take_names(loader, request->ops);
   loader_ask_nodes(loader, &writes);
   submit(loader, &writes, read_nodes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The load under way: load.c has its steps, load_topics.c what is read and mended, load_adopt.c what is adopted,
-// load_static.c what the topic blocks of the configuration come to. Control thread.
+// The load under way: load.c has its steps, load_config.c the broker's configuration, load_topics.c what is read and
+// mended, load_adopt.c what is adopted, load_static.c what the topic blocks of the configuration come to. Control
+// thread.
 #pragma once
 
 #include "controller/adopt.h"
@@ -67,6 +68,13 @@ void loader_free(struct loader *loader);
 
 /// The error of a node that cannot be read: its path before the latest error's sentence. @return ERR_CORRUPT
 int loader_corrupt(const char *path);
+
+enum { LOADER_NAME_READS = 3 }; // children that are read before the configuration
+
+/// Asks for what was set on brokers at run time; takes the answers and makes the controller's configuration
+/// (load_config.c). @return 0, ERR_CORRUPT
+void loader_ask_config(struct loader *loader, struct writes *reads);
+int loader_take_config(struct loader *loader, const struct metastore_op *ops);
 
 /// Takes the children of /brokers/ids, /brokers/topics and /admin/delete_topics.
 void loader_take_names(struct loader *loader, const struct metastore_op *ops);

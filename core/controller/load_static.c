@@ -17,6 +17,7 @@ void loader_make_image(struct loader *loader)
   struct metadata_draft *draft = metadata_draft_new(NULL);
   metadata_draft_set_cluster(draft, controller->cluster_id);
   metadata_draft_set_controller(draft, controller->settings.broker_id, controller->epoch);
+  metadata_draft_set_config(draft, controller->config);
   for (int32_t i = 0; i < loader->broker_count; i++) {
     metadata_draft_put_broker(draft, loader->brokers[i]);
   }
@@ -62,7 +63,7 @@ int loader_take_static(struct loader *loader, const struct metastore_op *ops, st
 {
   const struct controller *controller = loader->controller;
   const struct controller_settings *settings = &controller->settings;
-  struct topic_plan_context context = {.image = loader->image, .config = settings->config, .make_id = uuid_random};
+  struct topic_plan_context context = {.image = loader->image, .config = controller->config, .make_id = uuid_random};
   int32_t applied = 0;
   writes_fence(writes, controller->fence_version);
   if (ops[0].result == ERR_NOT_FOUND) {

@@ -235,7 +235,7 @@ static void elect(struct loader *loader, struct topic_load *topic, const struct 
 static void resolve(struct loader *loader, struct topic_load *topic, struct topic_config *config)
 {
   char message[CONFIG_MESSAGE_SIZE];
-  const struct topic_config_defaults *defaults = &loader->controller->settings.config->topic;
+  const struct topic_config_defaults *defaults = &loader->controller->config->topic;
   int32_t kept = 0;
   *config = defaults->values;
   for (int32_t i = 0; i < topic->override_count; i++) {

@@ -24,6 +24,11 @@ const char *topic_nodes_path_config(struct arena *arena, const char *topic)
   return arena_printf(arena, "/config/topics/%s", topic);
 }
 
+const char *topic_nodes_path_broker_config(struct arena *arena, int32_t broker_id)
+{
+  return broker_id < 0 ? "/config/brokers/<default>" : arena_printf(arena, "/config/brokers/%d", broker_id);
+}
+
 const char *topic_nodes_path_partition(struct arena *arena, const char *topic, int32_t partition)
 {
   return arena_printf(arena, "/brokers/topics/%s/partitions/%d", topic, partition);
@@ -105,6 +110,14 @@ const char *topic_nodes_config(struct arena *arena, const struct config_entry *o
   json_t *json = json_object();
   json_object_set_new(json, "version", json_integer(1));
   json_object_set_new(json, "config", config);
+  return finish(arena, json);
+}
+
+const char *topic_nodes_config_change(struct arena *arena, const char *kind, const char *entity)
+{
+  json_t *json = json_object();
+  json_object_set_new(json, "version", json_integer(2));
+  json_object_set_new(json, "entity_path", json_string(arena_printf(arena, "%s/%s", kind, entity)));
   return finish(arena, json);
 }
 

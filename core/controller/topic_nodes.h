@@ -29,6 +29,8 @@ struct state_node {
 
 const char *topic_nodes_path_topic(struct arena *arena, const char *topic);
 const char *topic_nodes_path_config(struct arena *arena, const char *topic);
+/// Of one broker, or with -1 of all.
+const char *topic_nodes_path_broker_config(struct arena *arena, int32_t broker_id);
 const char *topic_nodes_path_partition(struct arena *arena, const char *topic, int32_t partition);
 const char *topic_nodes_path_state(struct arena *arena, const char *topic, int32_t partition);
 const char *topic_nodes_path_delete(struct arena *arena, const char *topic);
@@ -42,8 +44,13 @@ const char *topic_nodes_topic(struct arena *arena, const struct uuid *id,
 const char *topic_nodes_state(struct arena *arena, int32_t leader, int32_t leader_epoch, const int32_t *isr,
                               int32_t isr_count, int32_t controller_epoch);
 
-/// /config/topics/T, version 1.
+/// /config/topics/T and /config/brokers/N, version 1.
 const char *topic_nodes_config(struct arena *arena, const struct config_entry *overrides, int32_t count);
+
+/// /config/changes/config_change_N, version 2: tells those who watch that a node under /config has changed.
+///
+/// @param kind  "topics" or "brokers"
+const char *topic_nodes_config_change(struct arena *arena, const char *kind, const char *entity);
 
 /// /luka/topics/T, version 1, a node of our own: the text of the topic block that was last applied.
 const char *topic_nodes_static(struct arena *arena, const char *block_text);

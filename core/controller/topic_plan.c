@@ -268,6 +268,18 @@ static struct metadata_topic *make_topic(struct create_plan *plan, struct contro
   return metadata_topic_new(topic->name, &topic->id, 0, specs, partitions, overrides, override_count, config);
 }
 
+/// Copies the defaults that are shown: the answer may outlive the broker's configuration, which is replaced at run
+/// time.
+static void copy_defaults(struct create_plan *plan, struct controller_new_topic *topic)
+{
+  for (int32_t i = 0; i < topic->shown_count; i++) {
+    struct config_shown *shown = &topic->shown[i];
+    if (shown->source != CONFIG_SOURCE_TOPIC && shown->value) {
+      shown->value = arena_strndup(plan->arena, shown->value, strlen(shown->value));
+    }
+  }
+}
+
 static struct metadata_topic *decide(struct create_plan *plan, struct controller_new_topic *topic)
 {
   char message[CONFIG_MESSAGE_SIZE];
@@ -297,6 +309,7 @@ static struct metadata_topic *decide(struct create_plan *plan, struct controller
   topic->made_replication_factor = (int16_t)factor;
   topic->shown = arena_alloc(plan->arena, TOPIC_CONFIG_COUNT * sizeof *topic->shown);
   topic->shown_count = topic_config_list(defaults, topic->configs, topic->config_count, topic->shown);
+  copy_defaults(plan, topic);
   return plan->create->is_validate_only ? NULL : make_topic(plan, topic, replicas, partitions, factor, &config);
 }
 

@@ -125,6 +125,14 @@ static int list_found(struct log_manager *mgr)
   return 0;
 }
 
+void log_manager_configure(struct log_manager *mgr, int recovery_threads, int64_t producer_expiration_ms,
+                           int64_t file_delete_delay_ms)
+{
+  atomic_store(&mgr->recovery_threads, recovery_threads < 1 ? 1 : recovery_threads);
+  atomic_store(&mgr->producer_expiration_ms, producer_expiration_ms);
+  atomic_store(&mgr->file_delete_delay_ms, file_delete_delay_ms);
+}
+
 int log_manager_new(const struct log_manager_config *config, struct log_manager **mgr)
 {
   CHECK(config->dir_count >= 1);
@@ -134,8 +142,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   pthread_cond_init(&made->changed, NULL);
   made->dirs = mem_array(config->dir_count, sizeof *made->dirs);
   made->writers = mem_array(config->dir_count, sizeof *made->writers);
-  made->recovery_threads = config->recovery_threads < 1 ? 1 : config->recovery_threads;
-  made->file_delete_delay_ms = config->file_delete_delay_ms;
+  log_manager_configure(made, config->recovery_threads, config->producer_expiration_ms, config->file_delete_delay_ms);
   made->reserve_bytes = config->reserve_bytes;
   made->loop = config->loop;
   made->pool = config->pool;
@@ -337,7 +344,8 @@ static int close_logs(struct log_manager *mgr, struct log_dir *dir)
 {
   struct closing closing = {0};
   closing.entries = log_entries_take(mgr, dir, &closing.count);
-  size_t wanted = closing.count < (size_t)mgr->recovery_threads ? closing.count : (size_t)mgr->recovery_threads;
+  size_t most = (size_t)atomic_load(&mgr->recovery_threads);
+  size_t wanted = closing.count < most ? closing.count : most;
   pthread_t *threads = mem_array(wanted + 1, sizeof *threads);
   size_t started = 0;
   while (started + 1 < wanted && thread_start(&threads[started], "luka-close", run_close, &closing) == 0) {

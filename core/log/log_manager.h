@@ -185,6 +185,11 @@ void log_manager_set_hooks(struct log_manager *mgr, const struct log_manager_hoo
 ///         directory that works. The broker must not go on; log_manager_stop() leaves the directories as they are
 int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t count, bool is_adopting);
 
+/// Takes over what may change while the broker runs, see struct log_manager_config; before the start or later. Any
+/// thread.
+void log_manager_configure(struct log_manager *mgr, int recovery_threads, int64_t producer_expiration_ms,
+                           int64_t file_delete_delay_ms);
+
 /// Starts the periodic work, and the removal of leftovers. On the control loop's thread.
 void log_manager_run(struct log_manager *mgr);
 

@@ -100,26 +100,26 @@ struct log_dir_writer {
 };
 
 struct log_manager {
-  pthread_mutex_t lock;                 ///< see log_manager.h
-  pthread_cond_t changed;               ///< an entry's state or users, or a writer
-  struct log_dir *dirs;                 ///< data directories; array fixed
-  struct log_dir_writer *writers;       ///< one per directory
-  size_t dir_count;                     ///< how many
-  struct log_table table;               ///< logs; guarded by `lock`
-  struct log_found *found;              ///< partitions found, by topic and partition; freed by start
-  size_t found_count;                   ///< how many
-  struct log_manager_hooks hooks;       ///< what the layer above does for us
-  int recovery_threads;                 ///< per directory
-  int64_t file_delete_delay_ms;         ///< for folders
-  struct event_loop *loop;              ///< control loop or NULL
-  struct pool *pool;                    ///< or NULL
-  struct log_work work[LOG_WORK_COUNT]; ///< periodic
-  struct log_flush_timer flush_timer;   ///< flush.ms
-  int64_t producer_expiration_ms;       ///< see struct log_manager_config
-  struct deletion_queue deletions;      ///< delayed removals
-  int64_t reserve_bytes;                ///< a new log goes where more than this is free, if anywhere
-  bool is_running;                      ///< guarded by `lock`: jobs may be submitted to the pool
-  bool was_adopting;                    ///< what Kafka left is not touched: -delete folders, unwanted ones
+  pthread_mutex_t lock;                    ///< see log_manager.h
+  pthread_cond_t changed;                  ///< an entry's state or users, or a writer
+  struct log_dir *dirs;                    ///< data directories; array fixed
+  struct log_dir_writer *writers;          ///< one per directory
+  size_t dir_count;                        ///< how many
+  struct log_table table;                  ///< logs; guarded by `lock`
+  struct log_found *found;                 ///< partitions found, by topic and partition; freed by start
+  size_t found_count;                      ///< how many
+  struct log_manager_hooks hooks;          ///< what the layer above does for us
+  _Atomic(int) recovery_threads;           ///< per directory; these three are set by log_manager_configure() as well
+  _Atomic(int64_t) file_delete_delay_ms;   ///< for folders
+  struct event_loop *loop;                 ///< control loop or NULL
+  struct pool *pool;                       ///< or NULL
+  struct log_work work[LOG_WORK_COUNT];    ///< periodic
+  struct log_flush_timer flush_timer;      ///< flush.ms
+  _Atomic(int64_t) producer_expiration_ms; ///< see struct log_manager_config
+  struct deletion_queue deletions;         ///< delayed removals
+  int64_t reserve_bytes;                   ///< a new log goes where more than this is free, if anywhere
+  bool is_running;                         ///< guarded by `lock`: jobs may be submitted to the pool
+  bool was_adopting;                       ///< what Kafka left is not touched: -delete folders, unwanted ones
 };
 
 // --- log_table.c: while holding the lock, or while nobody else knows the manager ---

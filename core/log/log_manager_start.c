@@ -255,11 +255,12 @@ static void *run_open(void *arg)
 /// Opens all lists at once; a directory's list by up to `recovery_threads` threads.
 static void open_all(struct log_manager *mgr, struct opening_list *lists)
 {
-  size_t most = mgr->dir_count * (size_t)mgr->recovery_threads;
+  size_t per_dir = (size_t)atomic_load(&mgr->recovery_threads);
+  size_t most = mgr->dir_count * per_dir;
   pthread_t *threads = mem_array(most, sizeof *threads);
   size_t started = 0;
   for (size_t i = 0; i < mgr->dir_count; i++) {
-    for (size_t t = 0; t < (size_t)mgr->recovery_threads && t < lists[i].count; t++) {
+    for (size_t t = 0; t < per_dir && t < lists[i].count; t++) {
       if (thread_start(&threads[started], "luka-recover", run_open, &lists[i]) < 0) {
         break;
       }

@@ -41,8 +41,9 @@ static void retention_work(void *work_arg, struct log *log, int64_t high_waterma
   struct retention_pass *pass = work_arg;
   if (log != NULL && high_watermark >= 0) {
     struct retention_result done;
-    if (pass->mgr->producer_expiration_ms > 0) {
-      log_expire_producers(log, clock_wall_ms(), pass->mgr->producer_expiration_ms);
+    int64_t expiration_ms = atomic_load(&pass->mgr->producer_expiration_ms);
+    if (expiration_ms > 0) {
+      log_expire_producers(log, clock_wall_ms(), expiration_ms);
     }
     int result = retention_run(log, pass->topic, pass->partition, clock_wall_ms(), high_watermark, &done);
     if (result < 0 && result != ERR_STORAGE_OFFLINE) {
@@ -68,8 +69,8 @@ static void run_retention(struct log_manager *mgr)
     }
     int64_t high_watermark = mgr->hooks.high_watermark(mgr->hooks.arg, entry->owner, entry->log);
     int64_t now_ms = clock_wall_ms();
-    bool has_expired =
-        mgr->producer_expiration_ms > 0 && log_has_expired_producers(entry->log, now_ms, mgr->producer_expiration_ms);
+    int64_t expiration_ms = atomic_load(&mgr->producer_expiration_ms);
+    bool has_expired = expiration_ms > 0 && log_has_expired_producers(entry->log, now_ms, expiration_ms);
     if (high_watermark < 0 || (!has_expired && !retention_is_due(entry->log, now_ms, high_watermark))) {
       continue;
     }
@@ -257,7 +258,6 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
 {
   mgr->work[LOG_WORK_RETENTION].run = run_retention;
   mgr->work[LOG_WORK_RETENTION].interval_ms = config->retention_check_ms;
-  mgr->producer_expiration_ms = config->producer_expiration_ms;
   mgr->work[LOG_WORK_FLUSH].run = run_flush;
   mgr->work[LOG_WORK_FLUSH].interval_ms = config->flush_checkpoint_ms;
   mgr->work[LOG_WORK_START_OFFSETS].run = run_start_offsets;

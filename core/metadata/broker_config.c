@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Broker configs: setting them by Kafka's names, and what follows from several of them together. Called by the thread
-// that starts the broker, before any other reads the result.
+// that starts the broker, before any other reads the result, and by the control thread for snapshots
+// (broker_config_overlay.c).
 #include "metadata/broker_config.h"
 
 #include <stdio.h>
@@ -15,8 +16,10 @@
 /// Configs that are defined, as Kafka's defaults hold for them, but that nothing heeds yet: whoever sets one would rely
 /// on what does not happen. Compaction.
 static const enum broker_config_index unsupported[] = {
-    BROKER_CONFIG_log_cleaner_delete_retention_ms, BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
-    BROKER_CONFIG_log_cleaner_min_cleanable_ratio, BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
+    BROKER_CONFIG_log_cleaner_delete_retention_ms,
+    BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
+    BROKER_CONFIG_log_cleaner_min_cleanable_ratio,
+    BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
 };
 
 enum { MADE_RETENTION, MADE_ROLL, MADE_JITTER, MADE_FLUSH };
@@ -49,7 +52,10 @@ void broker_config_create(struct broker_config *config)
 void broker_config_destroy(struct broker_config *config)
 {
   for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
-    mem_free(config->text[i]);
+    for (int layer = 0; layer < BROKER_LAYER_COUNT; layer++) {
+      mem_free(config->layers[layer][i]);
+      config->layers[layer][i] = NULL;
+    }
     config->text[i] = NULL;
   }
 }
@@ -67,6 +73,30 @@ bool broker_config_is_supported(enum broker_config_index index)
 bool broker_config_is_set(const struct broker_config *config, enum broker_config_index index)
 {
   return config->text[index] != NULL;
+}
+
+enum config_source broker_config_layer_source(enum broker_config_layer layer)
+{
+  switch (layer) {
+    case BROKER_LAYER_OWN:
+      return CONFIG_SOURCE_DYNAMIC_BROKER;
+    case BROKER_LAYER_CLUSTER:
+      return CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER;
+    case BROKER_LAYER_STATIC:
+      return CONFIG_SOURCE_STATIC_BROKER;
+    case BROKER_LAYER_COUNT:
+      break;
+  }
+  return CONFIG_SOURCE_DEFAULT;
+}
+
+enum config_source broker_config_source(const struct broker_config *config, enum broker_config_index index)
+{
+  enum broker_config_layer layer = BROKER_LAYER_OWN;
+  while (layer < BROKER_LAYER_COUNT && !config->layers[layer][index]) {
+    layer++;
+  }
+  return broker_config_layer_source(layer);
 }
 
 static int refuse_unsupported(const char *name)
@@ -115,14 +145,15 @@ int broker_config_set(struct broker_config *config, const char *name, const char
     return error_set(ERR_CONFIG, "broker config %s = '%.*s' is not allowed: it takes %s", name, config_clip(text, 128),
                      text, config_describe(&definitions[index], range, sizeof range));
   }
-  mem_free(config->text[index]);
-  config->text[index] = mem_strdup(text);
+  mem_free(config->layers[BROKER_LAYER_STATIC][index]);
+  config->layers[BROKER_LAYER_STATIC][index] = mem_strdup(text);
+  config->text[index] = config->layers[BROKER_LAYER_STATIC][index];
   return 0;
 }
 
-/// The first of several configs that is set gives the time: `names` hold milliseconds per unit of each.
+/// The first of several configs that is set gives the time: `unit_ms` are the milliseconds per unit of each.
 static int64_t first_set(const struct broker_config *config, const int *indexes, const int64_t *unit_ms, int count,
-                         bool *is_set)
+                         enum config_source *source)
 {
   for (int i = 0; i < count; i++) {
     const struct config_def *def = &definitions[indexes[i]];
@@ -130,7 +161,7 @@ static int64_t first_set(const struct broker_config *config, const int *indexes,
     if (!has_text && i < count - 1) {
       continue;
     }
-    *is_set = has_text;
+    *source = broker_config_source(config, (enum broker_config_index)indexes[i]);
     const char *field = (const char *)config + def->field;
     int64_t value = def->type == CONFIG_LONG ? *(const int64_t *)field : *(const int32_t *)field;
     return value * unit_ms[i];
@@ -138,11 +169,11 @@ static int64_t first_set(const struct broker_config *config, const int *indexes,
   return 0;
 }
 
-static void put_made(struct broker_config *config, int made, int topic_index, int64_t value, bool is_set)
+static void put_made(struct broker_config *config, int made, int topic_index, int64_t value, enum config_source source)
 {
   snprintf(config->made_text[made], sizeof config->made_text[made], "%lld", (long long)value);
   config->topic.text[topic_index] = config->made_text[made];
-  config->topic.source[topic_index] = is_set ? CONFIG_SOURCE_STATIC_BROKER : CONFIG_SOURCE_DEFAULT;
+  config->topic.source[topic_index] = (uint8_t)source;
 }
 
 /// Retention, roll, jitter and flush times, each of which several configs can give.
@@ -156,38 +187,38 @@ static int resolve_times(struct broker_config *config)
   const int roll[] = {BROKER_CONFIG_log_roll_ms, BROKER_CONFIG_log_roll_hours};
   const int jitter[] = {BROKER_CONFIG_log_roll_jitter_ms, BROKER_CONFIG_log_roll_jitter_hours};
   const int flush[] = {BROKER_CONFIG_log_flush_interval_ms, BROKER_CONFIG_log_flush_scheduler_interval_ms};
-  bool is_set = false;
+  enum config_source source = CONFIG_SOURCE_DEFAULT;
 
-  int64_t value = first_set(config, retention, units, 3, &is_set);
+  int64_t value = first_set(config, retention, units, 3, &source);
   if (value == 0) {
     return error_set(ERR_CONFIG, "broker config log.retention.ms (or minutes, hours) is 0; it takes -1, or 1 and more");
   }
   config->topic.values.retention_ms = value < 0 ? -1 : value;
-  put_made(config, MADE_RETENTION, TOPIC_CONFIG_retention_ms, config->topic.values.retention_ms, is_set);
+  put_made(config, MADE_RETENTION, TOPIC_CONFIG_retention_ms, config->topic.values.retention_ms, source);
 
-  value = first_set(config, roll, roll_units, 2, &is_set);
+  value = first_set(config, roll, roll_units, 2, &source);
   if (value < 1) {
     return error_set(ERR_CONFIG, "broker config log.roll.ms = %lld is not allowed: it takes 1 and more",
                      (long long)value);
   }
   config->topic.values.segment_ms = value;
-  put_made(config, MADE_ROLL, TOPIC_CONFIG_segment_ms, value, is_set);
+  put_made(config, MADE_ROLL, TOPIC_CONFIG_segment_ms, value, source);
 
-  value = first_set(config, jitter, roll_units, 2, &is_set);
+  value = first_set(config, jitter, roll_units, 2, &source);
   if (value < 0) {
     return error_set(ERR_CONFIG, "broker config log.roll.jitter.ms = %lld is not allowed: it takes 0 and more",
                      (long long)value);
   }
   config->topic.values.segment_jitter_ms = value;
-  put_made(config, MADE_JITTER, TOPIC_CONFIG_segment_jitter_ms, value, is_set);
+  put_made(config, MADE_JITTER, TOPIC_CONFIG_segment_jitter_ms, value, source);
 
-  value = first_set(config, flush, flush_units, 2, &is_set);
+  value = first_set(config, flush, flush_units, 2, &source);
   if (value < 0) {
     return error_set(ERR_CONFIG, "broker config log.flush.interval.ms = %lld is not allowed: it takes 0 and more",
                      (long long)value);
   }
   config->topic.values.flush_ms = value;
-  put_made(config, MADE_FLUSH, TOPIC_CONFIG_flush_ms, value, is_set);
+  put_made(config, MADE_FLUSH, TOPIC_CONFIG_flush_ms, value, source);
   return 0;
 }
 
@@ -209,7 +240,7 @@ int broker_config_resolve(struct broker_config *config)
                        message);
     }
     config->topic.text[i] = config->text[index];
-    config->topic.source[i] = CONFIG_SOURCE_STATIC_BROKER;
+    config->topic.source[i] = (uint8_t)broker_config_source(config, (enum broker_config_index)index);
   }
   if (topic_config_check(&config->topic.values, config->topic.is_remote_storage_on, message) < 0) {
     return error_set(ERR_CONFIG, "broker configs do not agree: %s", message);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Broker configs under Kafka's names: the list of those that mean something here is in broker_config_list.h. Set by
-// config.lua and --set at start-up, then resolved once and read by all threads; never changed while the broker runs.
+// config.lua and --set at start-up, and resolved then; what cannot change while the broker runs is read from there.
+// What AlterConfigs sets is laid over it (broker_config_overlay()): the result is an immutable snapshot that is part of
+// the metadata image, shared by all threads and replaced whole.
+//
+//   own (/config/brokers/ID)  wins over  cluster (/config/brokers/<default>)  over  static  over  Kafka's default
 #pragma once
+
+#include <stdatomic.h>
 
 #include "metadata/topic_config.h"
 
@@ -14,14 +20,36 @@ enum broker_config_index {
   BROKER_CONFIG_COUNT,
 };
 
+/// Who set a config; the first that has a text for it wins.
+enum broker_config_layer {
+  BROKER_LAYER_OWN,     ///< set at run time on this broker
+  BROKER_LAYER_CLUSTER, ///< set at run time on all brokers
+  BROKER_LAYER_STATIC,  ///< config.lua or --set
+  BROKER_LAYER_COUNT,
+};
+
+enum { BROKER_CONFIG_SYNONYMS_MAX = 3 };
+
+/// What a change at run time may do to a config of that name.
+enum broker_config_change {
+  BROKER_CHANGE_ALLOWED,     ///< takes effect at once
+  BROKER_CHANGE_READ_ONLY,   ///< only at a start, in Kafka as well
+  BROKER_CHANGE_UNSUPPORTED, ///< Kafka allows it; here nothing heeds it
+  BROKER_CHANGE_OWN_ONLY,    ///< the same, and Kafka allows it on one broker only
+  BROKER_CHANGE_UNKNOWN,     ///< no config of Kafka's
+};
+
 /// Resolved values. Times in ms and sizes in bytes unless the name says otherwise. Points into itself: do not move it.
 struct broker_config {
+  _Atomic(int32_t) refs; ///< of a snapshot: held by images and by broker_config_ref()
 #define BROKER_CONFIG_X(type, field, name, def, min, max, valid, doc) CONFIG_C_##type(field)
 #include "metadata/broker_config_list.h"
 #undef BROKER_CONFIG_X
   struct topic_config_defaults topic; ///< what topics without overrides have; filled by broker_config_resolve()
-  char *text[BROKER_CONFIG_COUNT];    ///< texts that were set, by place in the list, owned; NULL: not set
-  char made_text[4][24];              ///< texts of topic defaults that were computed (hours to ms)
+  const char
+      *text[BROKER_CONFIG_COUNT]; ///< texts in effect, by place in the list, borrowed from `layers`; NULL: not set
+  char *layers[BROKER_LAYER_COUNT][BROKER_CONFIG_COUNT]; ///< what each layer sets, owned; NULL: nothing
+  char made_text[4][24];                                 ///< texts of topic defaults that were computed (hours to ms)
 };
 
 /// Fills in the defaults; broker_config_resolve() has been done. Free with broker_config_destroy().
@@ -48,3 +76,42 @@ int broker_config_resolve(struct broker_config *config);
 bool broker_config_is_supported(enum broker_config_index index);
 
 bool broker_config_is_set(const struct broker_config *config, enum broker_config_index index);
+
+/// Where the text in effect is from: own, cluster, static or default.
+enum config_source broker_config_source(const struct broker_config *config, enum broker_config_index index);
+
+/// The source that stands for a layer.
+enum config_source broker_config_layer_source(enum broker_config_layer layer);
+
+/// The configs that can give the value of one, in the order in which they win: itself and those in other units.
+///
+/// @param[out] synonyms  BROKER_CONFIG_SYNONYMS_MAX places
+/// @return how many, at least 1
+int broker_config_synonyms(enum broker_config_index index, enum broker_config_index *synonyms);
+
+// ---- changes at run time ----
+
+/// Whether a config may be changed while the broker runs.
+enum broker_config_change broker_config_change_of(const char *name);
+
+/// Makes a snapshot of what was configured at the start and of what was set at run time.
+///
+/// @param base     configured at the start, borrowed during the call
+/// @param cluster  set on all brokers, each name once and BROKER_CHANGE_ALLOWED
+/// @param own      set on this one, likewise
+/// @param[out] made  one reference, owned: broker_config_unref()
+/// @param message  Kafka's sentence on failure, CONFIG_MESSAGE_SIZE bytes
+/// @return 0, ERR_CONFIG
+int broker_config_overlay(const struct broker_config *base, const struct config_entry *cluster, int cluster_count,
+                          const struct config_entry *own, int own_count, struct broker_config **made, char *message);
+
+/// What a layer sets.
+///
+/// @param[out] entries  BROKER_CONFIG_COUNT places; borrowed from the config
+/// @return how many
+int broker_config_layer_entries(const struct broker_config *config, enum broker_config_layer layer,
+                                struct config_entry *entries);
+
+/// Keeps a snapshot; any thread.
+void broker_config_ref(const struct broker_config *config);
+void broker_config_unref(const struct broker_config *config);

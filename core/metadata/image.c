@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "metadata/broker_config.h"
 #include "metadata/image_private.h"
 
 uint32_t image_hash_name(const char *name, size_t length)
@@ -69,6 +70,9 @@ void metadata_image_unref(const struct metadata_image *image)
   }
   for (int32_t i = 0; i < mine->broker_count; i++) {
     metadata_broker_unref(mine->brokers[i]);
+  }
+  if (mine->config) {
+    broker_config_unref(mine->config);
   }
   mem_free(mine->topics);
   mem_free(mine->brokers);

@@ -15,6 +15,8 @@
 #include "base/uuid.h"
 #include "metadata/topic_config.h"
 
+struct broker_config;
+
 enum { METADATA_NO_LEADER = -1, METADATA_CLUSTER_ID_SIZE = 64, METADATA_LISTENER_NAME_SIZE = 64 };
 
 /// One address that a broker advertises.
@@ -72,14 +74,17 @@ struct metadata_image {
   char cluster_id[METADATA_CLUSTER_ID_SIZE]; ///< as text
   int32_t controller_id;                     ///< broker id, -1: none known
   int32_t controller_epoch;                  ///< epoch of that controller
-  int32_t broker_count;                      ///< registered brokers
-  struct metadata_broker **brokers;          ///< sorted by id
-  int32_t topic_count;                       ///< topics
-  int64_t partition_count;                   ///< partitions of all topics
-  struct metadata_topic **topics;            ///< sorted by name (bytewise)
-  uint32_t slot_mask;                        ///< slots of each hash spine minus one
-  struct metadata_topic **by_name;           ///< open addressing by hash of the name
-  struct metadata_topic **by_id;             ///< open addressing by the id's bytes
+  /// This broker's configuration, with what was set at run time; one reference. NULL until the controller has loaded:
+  /// no request is served before
+  const struct broker_config *config;
+  int32_t broker_count;             ///< registered brokers
+  struct metadata_broker **brokers; ///< sorted by id
+  int32_t topic_count;              ///< topics
+  int64_t partition_count;          ///< partitions of all topics
+  struct metadata_topic **topics;   ///< sorted by name (bytewise)
+  uint32_t slot_mask;               ///< slots of each hash spine minus one
+  struct metadata_topic **by_name;  ///< open addressing by hash of the name
+  struct metadata_topic **by_id;    ///< open addressing by the id's bytes
 };
 
 /// Where the current image is; one in the process, owned by core/broker.
@@ -143,6 +148,11 @@ struct metadata_broker *metadata_broker_new(int32_t id, int64_t epoch, const cha
 
 void metadata_broker_unref(struct metadata_broker *broker);
 
+/// A copy of a topic with other configs; one reference, owned.
+struct metadata_topic *metadata_topic_with_config(const struct metadata_topic *topic,
+                                                  const struct config_entry *overrides, int32_t override_count,
+                                                  const struct topic_config *config);
+
 /// The next image while it is being built; one thread.
 struct metadata_draft;
 
@@ -150,6 +160,8 @@ struct metadata_draft;
 struct metadata_draft *metadata_draft_new(const struct metadata_image *base);
 void metadata_draft_set_cluster(struct metadata_draft *draft, const char *cluster_id);
 void metadata_draft_set_controller(struct metadata_draft *draft, int32_t id, int32_t epoch);
+/// The configuration; takes a reference of its own.
+void metadata_draft_set_config(struct metadata_draft *draft, const struct broker_config *config);
 /// Adds or replaces by id or name; the reference is taken.
 void metadata_draft_put_broker(struct metadata_draft *draft, struct metadata_broker *broker);
 void metadata_draft_put_topic(struct metadata_draft *draft, struct metadata_topic *topic);

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "metadata/broker_config.h"
 #include "metadata/image.h"
 #include "metadata/image_private.h"
 #include "metadata/topic_name.h"
@@ -172,7 +173,9 @@ struct metadata_topic *metadata_topic_new(const char *name, const struct uuid *i
   return make_topic(&parts);
 }
 
-static struct metadata_topic *copy_topic(const struct metadata_topic *topic)
+struct metadata_topic *metadata_topic_with_config(const struct metadata_topic *topic,
+                                                  const struct config_entry *overrides, int32_t override_count,
+                                                  const struct topic_config *config)
 {
   struct metadata_partition_spec *specs = mem_array((size_t)topic->partition_count, sizeof *specs);
   for (int32_t i = 0; i < topic->partition_count; i++) {
@@ -181,9 +184,8 @@ static struct metadata_topic *copy_topic(const struct metadata_topic *topic)
         (struct metadata_partition_spec){part->leader,        part->leader_epoch, part->partition_epoch, part->replicas,
                                          part->replica_count, part->isr,          part->isr_count};
   }
-  struct metadata_topic *copy =
-      metadata_topic_new(topic->name, &topic->id, topic->version, specs, topic->partition_count, topic->overrides,
-                         topic->override_count, &topic->config);
+  struct metadata_topic *copy = metadata_topic_new(topic->name, &topic->id, topic->version, specs,
+                                                   topic->partition_count, overrides, override_count, config);
   mem_free(specs);
   return copy;
 }
@@ -204,6 +206,10 @@ struct metadata_draft *metadata_draft_new(const struct metadata_image *base)
   memcpy(image->cluster_id, base->cluster_id, sizeof image->cluster_id);
   image->controller_id = base->controller_id;
   image->controller_epoch = base->controller_epoch;
+  image->config = base->config;
+  if (image->config) {
+    broker_config_ref(image->config);
+  }
   image->broker_count = draft->broker_room = base->broker_count;
   image->topic_count = draft->topic_room = base->topic_count;
   image->brokers = mem_array((size_t)base->broker_count, sizeof *image->brokers);
@@ -230,6 +236,15 @@ void metadata_draft_set_controller(struct metadata_draft *draft, int32_t id, int
 {
   draft->image->controller_id = id;
   draft->image->controller_epoch = epoch;
+}
+
+void metadata_draft_set_config(struct metadata_draft *draft, const struct broker_config *config)
+{
+  broker_config_ref(config);
+  if (draft->image->config) {
+    broker_config_unref(draft->image->config);
+  }
+  draft->image->config = config;
 }
 
 /// Place of the first broker with an id not below `id`.
@@ -331,7 +346,8 @@ static struct metadata_topic *with_offline(const struct metadata_image *image, s
   if (!is_offline_stale(image, topic)) {
     return topic;
   }
-  struct metadata_topic *copy = copy_topic(topic);
+  struct metadata_topic *copy =
+      metadata_topic_with_config(topic, topic->overrides, topic->override_count, &topic->config);
   metadata_topic_unref(topic);
   fill_offline(image, copy);
   return copy;

@@ -99,6 +99,38 @@ int topic_config_resolve(const struct topic_config_defaults *defaults, const str
   return 0;
 }
 
+void topic_config_lay(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
+                      struct topic_config *values)
+{
+  char message[CONFIG_MESSAGE_SIZE];
+  *values = defaults->values;
+  for (int i = 0; i < count; i++) {
+    int place = topic_config_find(overrides[i].name);
+    CHECK(place >= 0 && config_set(&definitions[place], overrides[i].value, values, message) == 0);
+  }
+}
+
+/// Compares a member; texts have none.
+#define SAME_VALUE(field) is_same = is_same && left->field == right->field;
+#define SAME_BOOL(field) SAME_VALUE(field)
+#define SAME_INT(field) SAME_VALUE(field)
+#define SAME_LEVEL(field) SAME_VALUE(field)
+#define SAME_LONG(field) SAME_VALUE(field)
+#define SAME_DOUBLE(field) SAME_VALUE(field)
+#define SAME_ENUM(field) SAME_VALUE(field)
+#define SAME_FLAGS(field) SAME_VALUE(field)
+#define SAME_REPLICAS(field)
+#define SAME_TEXT(field)
+
+bool topic_config_equal(const struct topic_config *left, const struct topic_config *right)
+{
+  bool is_same = true;
+#define TOPIC_CONFIG_X(type, field, name, def, min, max, valid, broker, doc) SAME_##type(field)
+#include "metadata/topic_config_list.h"
+#undef TOPIC_CONFIG_X
+  return is_same;
+}
+
 int topic_config_list(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
                       struct config_shown *shown)
 {

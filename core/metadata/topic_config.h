@@ -74,6 +74,17 @@ int topic_config_find(const char *name);
 int topic_config_resolve(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
                          struct topic_config *values, char *message);
 
+/// Lays overrides that were checked over other defaults. What belongs together is not checked: the defaults are not the
+/// topic's to refuse.
+///
+/// @param overrides   `count` names and texts that topic_config_resolve() took, borrowed
+/// @param[out] values the resolved struct
+void topic_config_lay(const struct topic_config_defaults *defaults, const struct config_entry *overrides, int count,
+                      struct topic_config *values);
+
+/// Whether two topics behave the same.
+bool topic_config_equal(const struct topic_config *left, const struct topic_config *right);
+
 /// Checks what belongs together in resolved values; part of topic_config_resolve().
 int topic_config_check(const struct topic_config *values, bool is_remote_storage_on, char *message);
 

@@ -8,9 +8,9 @@
 // that does not get it is not read. Who stands in line holds nothing that counts but requests that are being worked on,
 // and those end without the line's help.
 //
-// Answers. A frame is offered as long as what clients have not taken yet does not reach the bound; then connections wait
-// in line, and each in turn has one frame offered. One that has answers to take does not even stand in line before these
-// are taken.
+// Answers. A frame is offered as long as what clients have not taken yet does not reach the bound; then connections
+// wait in line, and each in turn has one frame offered. One that has answers to take does not even stand in line before
+// these are taken.
 //
 // Progress. Whoever holds memory while others wait for it has to use it: a client whose large request is not complete,
 // or whose answers take more than an equal share, must move `min_progress_bytes` in every `progress_ms`, or its

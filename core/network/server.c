@@ -264,6 +264,14 @@ const struct listener *server_listener(const struct server *server, int index)
   return &server->acceptors[index].listener;
 }
 
+void server_set_max_connections(struct server *server, int max_connections)
+{
+  atomic_store(&server->max_connections, max_connections <= 0 ? INT32_MAX : max_connections);
+  if (!atomic_exchange(&server->is_room_posted, true)) {
+    event_loop_post(&server->workers[0].loop, &server->room_mail);
+  }
+}
+
 int64_t server_connections(const struct server *server)
 {
   int64_t count = 0;

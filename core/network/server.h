@@ -139,5 +139,9 @@ struct worker *server_worker(struct server *server, int index);
 int server_listener_count(const struct server *server);
 const struct listener *server_listener(const struct server *server, int index);
 
+/// The one of those limits that can be changed without waiting for anything; 0: no limit. Any thread while the server
+/// runs.
+void server_set_max_connections(struct server *server, int max_connections);
+
 /// Open connections of all workers.
 int64_t server_connections(const struct server *server);

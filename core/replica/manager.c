@@ -33,8 +33,8 @@ struct replica_entry {
   struct partition *part;        ///< referenced
   int32_t leader_epoch;          ///< as the controller says
   bool is_leader;                ///< this broker leads it
-  struct append_job job;         ///< dropping: the change of role
-  struct replica_change *change; ///< dropping: the change it is part of
+  struct append_job job;         ///< dropping: the change of role; configuring: of the log's settings
+  struct replica_change *change; ///< of `job`: the change it is part of
 };
 
 /// A change under way: the replicas of some topics on this broker.
@@ -44,7 +44,7 @@ struct replica_change {
   struct replica_entry *entries;   ///< owned
   struct log_wanted *wanted;       ///< opening: beside the entries, owned
   int32_t count;                   ///< entries
-  int32_t pending;                 ///< dropping: changes of role not done yet
+  int32_t pending;                 ///< dropping and configuring: jobs not done yet
   replica_change_done_fn done;     ///< told on the control loop
   void *arg;                       ///< for done
 };
@@ -297,6 +297,58 @@ void replica_manager_drop(struct replica_manager *manager, const struct metadata
     partition_submit(change->entries[i].part, job);
   }
   replica_drop_next(change);
+}
+
+// ---- new settings ----
+
+/// While holding the appender: the log has the topic's new configs from the next append on.
+static void replica_configure_log(struct append_job *job)
+{
+  struct partition_state state;
+  partition_read_state(job->part, &state);
+  if (state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER) {
+    log_set_config(job->part->log, &CONTAINER_OF(job, struct replica_entry, job)->config);
+  }
+}
+
+/// Control thread: one more log has its settings.
+static void replica_configure_next(struct replica_change *change)
+{
+  if (--change->pending == 0) {
+    replica_change_finish(change, 0);
+  }
+}
+
+static void replica_configured(struct append_job *job)
+{
+  replica_configure_next(CONTAINER_OF(job, struct replica_entry, job)->change);
+}
+
+void replica_manager_configure(struct replica_manager *manager, const struct metadata_topic *const *topics,
+                               int32_t count, replica_change_done_fn done, void *arg)
+{
+  int32_t room = replica_count(manager, topics, count);
+  struct replica_change *change = replica_change_new(manager, room, done, arg);
+  for (int32_t i = 0; i < count; i++) {
+    for (int32_t j = 0; j < topics[i]->partition_count; j++) {
+      struct partition *part = replica_manager_find(manager, &topics[i]->id, j);
+      if (part != NULL && part->log != NULL && replica_is_here(manager, &topics[i]->partitions[j])) {
+        struct replica_entry *entry = &change->entries[change->count++];
+        entry->part = partition_ref(part);
+        entry->change = change;
+        log_settings_from_topic(&topics[i]->config, &entry->config);
+      }
+    }
+  }
+  change->pending = change->count + 1;
+  for (int32_t i = 0; i < change->count; i++) {
+    struct append_job *job = &change->entries[i].job;
+    job->reply = manager->options.control;
+    job->change = replica_configure_log;
+    job->done = replica_configured;
+    partition_submit(change->entries[i].part, job);
+  }
+  replica_configure_next(change);
 }
 
 // ---- what the log manager asks ----

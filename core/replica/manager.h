@@ -4,6 +4,7 @@
 // them for requests, and takes them away. Changes are made on the control thread, one at a time; finding needs no lock.
 //
 //   controller --apply--> replica_manager_open    pool: log opened    control: leader, in the table, done
+//   controller --apply--> replica_manager_configure   appender: new settings    control: done
 //   controller --apply--> replica_manager_drop    control: out of the table, appender: DELETED, waiters told
 //                                                 pool: log renamed and closed    control: done
 #pragma once
@@ -60,6 +61,11 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
 /// Takes the replicas of `topics` away and deletes their logs. Control thread; `done` as above.
 void replica_manager_drop(struct replica_manager *manager, const struct metadata_topic *const *topics, int32_t count,
                           replica_change_done_fn done, void *arg);
+
+/// Gives the logs that `topics` have on this broker the topics' configs. Control thread; `done` as above, once every
+/// log has them.
+void replica_manager_configure(struct replica_manager *manager, const struct metadata_topic *const *topics,
+                               int32_t count, replica_change_done_fn done, void *arg);
 
 /// Finds a partition; NULL when this broker has no replica of it. Any thread inside the epoch; borrowed until it
 /// leaves.

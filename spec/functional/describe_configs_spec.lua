@@ -21,6 +21,18 @@ local TOPIC_CONFIGS = { "cleanup.policy", "compression.gzip.level", "compression
   "remote.log.delete.on.disable", "remote.storage.enable", "retention.bytes", "retention.ms", "segment.bytes",
   "segment.index.bytes", "segment.jitter.ms", "segment.ms", "unclean.leader.election.enable" }
 
+--- Configs of a broker that can be changed while it runs, as in Kafka 4.4.0.
+local CHANGEABLE = {}
+for name in ([[compression.gzip.level compression.lz4.level compression.type compression.zstd.level
+  log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms log.cleaner.min.cleanable.ratio
+  log.cleaner.min.compaction.lag.ms log.cleanup.policy log.flush.interval.messages log.flush.interval.ms
+  log.index.interval.bytes log.index.size.max.bytes log.message.timestamp.after.max.ms
+  log.message.timestamp.before.max.ms log.message.timestamp.type log.preallocate log.retention.bytes log.retention.ms
+  log.roll.jitter.ms log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.connections
+  max.connections.per.ip max.connections.per.ip.overrides
+  max.decompressed.message.bytes message.max.bytes min.insync.replicas num.recovery.threads.per.data.dir
+  producer.id.expiration.ms unclean.leader.election.enable]]):gmatch "%S+" do CHANGEABLE[name] = true end
+
 local function resource(kind, name, keys)
   return { resource_type = kind, resource_name = name, configuration_keys = keys or wire.NULL }
 end
@@ -107,14 +119,14 @@ describe("DescribeConfigs", function()
       for _, result in ipairs(results) do assert.same({}, result.configs) end
     end)
 
-    it(("shows the broker's configs, which cannot be changed, in version %d"):format(version), function()
+    it(("shows the broker's configs, and which can be changed while it runs, in version %d"):format(version), function()
       local result = describe_one(client, BROKER, "1", { version = version })
       assert.equal(0, result.error_code)
       local partitions, bytes = result.by_name["num.partitions"], result.by_name["log.segment.bytes"]
       assert.equal("4", partitions.value)
       assert.equal("1073741824", bytes.value)
       assert.is_nil(result.by_name["broker.rack"].value)
-      for _, config in ipairs(result.configs) do assert.is_true(config.read_only) end
+      for _, config in ipairs(result.configs) do assert.equal(CHANGEABLE[config.name] == nil, config.read_only, config.name) end
       if version == 0 then
         assert.is_false(partitions.is_default)
         assert.is_true(bytes.is_default)
@@ -205,7 +217,8 @@ describe("DescribeConfigs", function()
       assert.equal("420000", configs["retention.ms"].value)
       assert.same({ { "log.retention.minutes", "7", FROM_BROKER } }, synonyms_of(configs["retention.ms"]))
       assert.equal("5000", configs["segment.ms"].value)
-      assert.same({ { "log.roll.ms", "5000", FROM_BROKER } }, synonyms_of(configs["segment.ms"]))
+      assert.same({ { "log.roll.ms", "5000", FROM_BROKER }, { "log.roll.hours", "168", FROM_DEFAULT } },
+        synonyms_of(configs["segment.ms"]))
       asking:close()
       assert.equal(0, other:stop())
     end)
@@ -245,7 +258,7 @@ describe("DescribeConfigs", function()
     assert.equal(42, describe_one(client, BROKER, ("9"):rep(30000)).error_code)
   end)
 
-  it("has no configs for all brokers, for loggers and for groups", function()
+  it("has no configs for all brokers where none was set, for loggers and for groups", function()
     for _, asked in ipairs { { BROKER, "" }, { LOGGER, "1" }, { GROUP, "g" } } do
       local result = describe_one(client, asked[1], asked[2])
       assert.equal(0, result.error_code)

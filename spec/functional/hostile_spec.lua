@@ -259,6 +259,12 @@ describe("A request that is small on the wire and large in memory", function()
     { "DescribeProducers of 900000 partitions", function()
       return head("DescribeProducers", 0) .. bytes "00 02 02 61 a1f736" .. bytes("00000000"):rep(900000) .. bytes "00 00"
     end },
+    { "AlterConfigs of 900000 configs", function()
+      return head("AlterConfigs", 0) .. bytes "00000001 02 0001 61 000dbba0" .. bytes("0001 61 0001 62"):rep(900000) .. "\0"
+    end },
+    { "IncrementalAlterConfigs of 900000 resources", function()
+      return head("IncrementalAlterConfigs", 0) .. bytes "000dbba0" .. bytes("02 0001 61 00000000"):rep(900000) .. "\0"
+    end },
     { "Metadata of 900000 names", function()
       return head("Metadata", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000)
     end },
@@ -310,7 +316,7 @@ describe("Each request that is served", function()
     local client = broker:connect()
     apis = served(client)
     client:close()
-    assert.equal(16, #apis)
+    assert.equal(18, #apis)
   end)
   teardown(function()
     assert.is_true(requests.is_well(broker))

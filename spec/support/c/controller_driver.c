@@ -88,7 +88,10 @@ static void on_apply(void *arg, struct controller_change *change)
     for (int32_t j = 0; j < change->topics[i]->partition_count; j++) {
       replicas += change->topics[i]->partitions[j].replica_count > 0;
     }
-    snprintf(text, sizeof text, "%s %s %d%s", change->kind == CONTROLLER_OPEN_REPLICAS ? "open" : "delete",
+    snprintf(text, sizeof text, "%s %s %d%s",
+             change->kind == CONTROLLER_OPEN_REPLICAS     ? "open"
+             : change->kind == CONTROLLER_DELETE_REPLICAS ? "delete"
+                                                          : "configure",
              change->topics[i]->name, replicas, change->is_load ? " load" : "");
     note(driver, text);
   }
@@ -141,7 +144,7 @@ static struct controller_driver *start(const char *path, const struct controller
   settings.cache = &driver->cache;
   settings.config = &driver->config;
   settings.loop = &driver->loop;
-  settings.hooks = (struct controller_hooks){driver, on_apply, on_published};
+  settings.hooks = (struct controller_hooks){.arg = driver, .apply = on_apply, .published = on_published};
   driver->controller = controller_new(&settings);
   expect(driver, 1);
   controller_load(driver->controller, on_ready, driver);
@@ -216,6 +219,21 @@ bool controller_driver_create(struct controller_driver *driver, struct controlle
 {
   expect(driver, 1);
   post_create(driver, create);
+  return wait_for_all(driver);
+}
+
+static void on_altered(struct controller_alter *alter)
+{
+  came(alter->arg);
+}
+
+bool controller_driver_alter(struct controller_driver *driver, struct controller_alter *alter)
+{
+  alter->arena = &driver->arena;
+  alter->done = on_altered;
+  alter->arg = driver;
+  expect(driver, 1);
+  controller_alter_configs(driver->controller, alter);
   return wait_for_all(driver);
 }
 

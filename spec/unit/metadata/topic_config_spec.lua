@@ -55,6 +55,16 @@ describe("topic config", function()
     assert.equal(0.5, values.min_cleanable_dirty_ratio)
   end)
 
+  it("is equal to another exactly when every value is", function()
+    assert.is_true(C.topic_config_equal(resolve {}, resolve { { "retention.ms", "604800000" } }))
+    for _, pair in ipairs { { "preallocate", "true" }, { "segment.bytes", "1048576" }, { "compression.gzip.level", "1" },
+      { "retention.ms", "5" }, { "min.cleanable.dirty.ratio", "0.6" }, { "compression.type", "lz4" }, { "cleanup.policy", "compact" },
+      { "luka.validate", "full" } } do
+      assert.is_false(C.topic_config_equal(resolve {}, resolve { pair }), pair[1])
+      assert.is_true(C.topic_config_equal(resolve { pair }, resolve { pair }), pair[1])
+    end
+  end)
+
   it("knows Kafka's 37 configs in Kafka's order", function()
     local _, names = show {}
     assert.equal(37, #names)

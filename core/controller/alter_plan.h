@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is to become of a request to change configs: pure decisions over the current image and the nodes of the
+// metastore, so that specs drive them without threads, files or sleep. Each resource is decided by itself; errors,
+// messages and the order of checks are Kafka's:
+//
+//   topic   operations, then name, names and values of all configs, what belongs together, and last whether it exists
+//   broker  operations, then what cannot change at run time, then values
+#pragma once
+
+#include "controller/controller.h"
+
+/// What decisions depend on; all borrowed.
+struct alter_plan_context {
+  const struct metadata_image *image; ///< the cluster as it is
+  const struct broker_config *base;   ///< what was configured at the start
+  const struct broker_config *config; ///< the same with what was set at run time
+};
+
+/// What the metastore has of a resource.
+struct alter_found {
+  bool is_there;                      ///< its node exists
+  const struct config_entry *configs; ///< what is set there, also what does not fit any more; in an arena
+  int32_t config_count;               ///< how many
+};
+
+/// What a resource comes to. All zero: nothing is to be done.
+struct alter_change {
+  bool is_changed;                    ///< its node is to be written
+  const struct config_entry *configs; ///< what the node is to have, in the request's arena
+  int32_t config_count;               ///< how many
+  struct metadata_topic *topic;       ///< a topic as it will be; one reference, owned. NULL: no topic
+};
+
+/// What a request comes to.
+struct alter_plan {
+  struct alter_change *changes; ///< one for each resource, in the request's arena
+  int32_t resource_count;       ///< how many
+  int32_t change_count;         ///< how many of them are changes
+  struct broker_config *config; ///< the configuration as it will be; one reference, owned. NULL: as it is
+};
+
+/// Decides on each resource of a request: fills in all results. Resources that have an error already, or are settled,
+/// are left as they are.
+///
+/// @param found      one for each resource, borrowed
+/// @param[out] plan  owned: alter_plan_destroy(). No changes for a request that only validates
+void alter_plan_make(const struct alter_plan_context *context, struct controller_alter *alter,
+                     const struct alter_found *found, struct alter_plan *plan);
+
+void alter_plan_destroy(struct alter_plan *plan);
