@@ -35,6 +35,8 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_DELETE_TOPICS, 0, 6, 0, delete_topics_handle},
     {WIRE_API_INIT_PRODUCER_ID, 0, 6, 0, init_producer_id_handle},
     {WIRE_API_DESCRIBE_CONFIGS, 0, 4, 0, describe_configs_handle},
+    {WIRE_API_ALTER_REPLICA_LOG_DIRS, 0, 2, 0, alter_replica_log_dirs_handle},
+    {WIRE_API_DESCRIBE_LOG_DIRS, 0, 5, 0, describe_log_dirs_handle},
 };
 
 enum {

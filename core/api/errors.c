@@ -46,6 +46,8 @@ int16_t api_wire_error(int code)
       return WIRE_INVALID_PRODUCER_EPOCH;
     case ERR_NOT_ENOUGH_REPLICAS:
       return WIRE_NOT_ENOUGH_REPLICAS;
+    case ERR_NO_LOG_DIR:
+      return WIRE_LOG_DIR_NOT_FOUND;
     case ERR_TIMEOUT:
       return WIRE_REQUEST_TIMED_OUT;
     default:

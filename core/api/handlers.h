@@ -19,6 +19,9 @@ void delete_topics_handle(struct request *req);    // delete_topics.c
 void describe_configs_handle(struct request *req); // describe_configs.c
 void init_producer_id_handle(struct request *req); // init_producer_id.c
 
+void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
+void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c
+
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);
 

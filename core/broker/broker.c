@@ -389,6 +389,7 @@ static void broker_make_replicas(struct broker *broker)
   replica_manager_log_hooks(broker->replicas, &hooks);
   log_manager_set_hooks(broker->logs, &hooks);
   broker->api.replicas = broker->replicas;
+  broker->api.logs = broker->logs;
 }
 
 /// The topic blocks of the configuration as the controller takes them.

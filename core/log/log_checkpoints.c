@@ -19,7 +19,7 @@ struct log_entry **log_entries_take(struct log_manager *mgr, const struct log_di
   size_t taken = 0;
   for (size_t i = 0; i < mgr->table.count; i++) {
     struct log_entry *entry = mgr->table.entries[i];
-    if (entry->state == LOG_ENTRY_OPEN && (wanted == NULL || entry->dir == wanted)) {
+    if (entry->state == LOG_ENTRY_OPEN && (wanted == NULL || log_entry_dir(entry) == wanted)) {
       entry->users++;
       entries[taken++] = entry;
     }
@@ -121,11 +121,14 @@ static bool refresh(struct log_manager *mgr, struct log_dir *dir, enum log_dir_c
 static struct checkpoint_entry *gather(struct log_manager *mgr, const struct log_dir *dir,
                                        enum log_dir_checkpoint which, size_t *count)
 {
-  struct checkpoint_entry *lines = mem_array(dir->log_count + 1, sizeof *lines);
+  struct checkpoint_entry *lines = mem_array(mgr->table.count + 1, sizeof *lines);
   size_t used = 0;
   for (size_t i = 0; i < mgr->table.count; i++) {
     const struct log_entry *entry = mgr->table.entries[i];
-    if (entry->dir == dir && entry->state != LOG_ENTRY_DELETING && entry->offsets[which] >= 0) {
+    const struct log_mover *mover = entry->mover;
+    // A log that moves has its lines in both directories, until the old folder is gone.
+    bool is_here = log_entry_dir(entry) == dir || (mover != NULL && (mover->from == dir || mover->to == dir));
+    if (is_here && entry->state != LOG_ENTRY_DELETING && entry->offsets[which] >= 0) {
       lines[used].topic = entry->topic;
       lines[used].partition = entry->partition;
       lines[used++].offset = entry->offsets[which];

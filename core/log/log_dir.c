@@ -181,6 +181,27 @@ static int take_partition(struct log_dir *dir, const char *name, const char *top
   return 0;
 }
 
+/// Notes <topic>-<partition>.<id>-future; one whose name does not say which partition it is of stays unknown.
+static void take_future(struct log_dir *dir, const char *name)
+{
+  struct log_dir_future future = {0};
+  char topic[LOG_DIR_TOPIC_MAX + 1];
+  char *partition = mem_printf("%.*s", (int)(strrchr(name, '.') - name), name);
+  if (log_dir_parse_folder(partition, topic, &future.partition) != LOG_FOLDER_PARTITION) {
+    slog_warn("%s/%s is left alone", dir->path, name);
+    mem_free(partition);
+    return;
+  }
+  mem_free(partition);
+  future.topic = mem_strdup(topic);
+  future.path = mem_printf("%s/%s", dir->path, name);
+  if (log_read_topic_id(future.path, &future.topic_id) < 0) {
+    future.topic_id = (struct uuid){0};
+  }
+  dir->futures = mem_realloc(dir->futures, (dir->future_count + 1) * sizeof *dir->futures);
+  dir->futures[dir->future_count++] = future;
+}
+
 static int take_name(void *arg, const char *name, bool is_dir)
 {
   struct log_dir *dir = arg;
@@ -200,7 +221,7 @@ static int take_name(void *arg, const char *name, bool is_dir)
       dir->stray_count++;
       return 0;
     case LOG_FOLDER_FUTURE:
-      dir->future_count++;
+      take_future(dir, name);
       return 0;
     case LOG_FOLDER_OTHER:
       slog_debug("%s/%s is no partition, it is left alone", dir->path, name);
@@ -238,9 +259,6 @@ int log_dir_scan(struct log_dir *dir)
     slog_warn("%zu -stray folders in %s are not served; remove them when nobody misses them", dir->stray_count,
               dir->path);
   }
-  if (dir->future_count > 0) {
-    slog_warn("%zu -future folders in %s are left alone", dir->future_count, dir->path);
-  }
   return 0;
 }
 
@@ -258,6 +276,11 @@ void log_dir_destroy(struct log_dir *dir)
   for (size_t i = 0; i < dir->leftover_count; i++) {
     mem_free(dir->leftovers[i]);
   }
+  for (size_t i = 0; i < dir->future_count; i++) {
+    mem_free(dir->futures[i].path);
+    mem_free(dir->futures[i].topic);
+  }
+  mem_free(dir->futures);
   mem_free(dir->folders);
   mem_free(dir->leftovers);
   mem_free(dir->meta_path);

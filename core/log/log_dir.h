@@ -47,6 +47,14 @@ struct log_dir_folder {
   struct uuid topic_id; ///< from partition.metadata; zero: none
 };
 
+/// The folder of a copy that was found, of a move that was not finished.
+struct log_dir_future {
+  char *path;           ///< owned; NULL: taken over
+  char *topic;          ///< owned
+  int32_t partition;    ///< partition number
+  struct uuid topic_id; ///< from partition.metadata; zero: none
+};
+
 struct log_dir {
   char *path;                                              ///< absolute, owned
   char *meta_path;                                         ///< its meta.properties, owned
@@ -64,7 +72,8 @@ struct log_dir {
   char **leftovers;                                        ///< paths of -delete folders found at start, owned
   size_t leftover_count;                                   ///< how many
   size_t stray_count;                                      ///< -stray folders found at start
-  size_t future_count;                                     ///< -future folders found at start
+  struct log_dir_future *futures;                          ///< -future folders found at start, owned
+  size_t future_count;                                     ///< how many
   size_t log_count;                                        ///< open logs; guarded by the manager's lock
   _Atomic(int64_t) space_asked_ms;                         ///< monotonic time of the last look at the free space
   _Atomic(int64_t) space_free_bytes;                       ///< what it saw; -1: not asked yet, or the disk does not say

@@ -95,7 +95,8 @@ static int compare_found(const void *left, const void *right)
   return order != 0 ? order : (a->partition > b->partition) - (a->partition < b->partition);
 }
 
-/// Lists the partitions of all directories; one that lies in two of them is nothing we can decide.
+/// Lists the partitions of all directories; one that lies in two of them is nothing we can decide, unless it was being
+/// moved.
 static int list_found(struct log_manager *mgr)
 {
   size_t count = 0;
@@ -114,14 +115,20 @@ static int list_found(struct log_manager *mgr)
     }
   }
   qsort(mgr->found, mgr->found_count, sizeof *mgr->found, compare_found);
-  for (size_t i = 1; i < mgr->found_count; i++) {
-    const struct log_found *a = &mgr->found[i - 1];
+  size_t kept = 0;
+  for (size_t i = 0; i < mgr->found_count; i++) {
+    struct log_found *a = kept > 0 ? &mgr->found[kept - 1] : NULL;
     const struct log_found *b = &mgr->found[i];
-    if (compare_found(a, b) == 0) {
+    if (a == NULL || compare_found(a, b) != 0) {
+      mgr->found[kept++] = *b;
+    } else if (log_manager_keep_moved(mgr, b, a)) {
+      *a = *b;
+    } else if (!log_manager_keep_moved(mgr, a, b)) {
       return error_set(ERR_EXISTS, "partition %s-%" PRId32 " lies in two data directories: %s and %s; move one away",
                        a->topic, a->partition, a->dir, b->dir);
     }
   }
+  mgr->found_count = kept;
   return 0;
 }
 
@@ -248,12 +255,15 @@ void log_manager_usage(struct log_manager *mgr, void (*each_dir)(void *arg, cons
       usage.usable_bytes = usage.total_bytes = -1;
     }
     each_dir(arg, &usage);
-    for (size_t j = 0; j < count; j++) {
+    for (size_t j = 0; j < count && !usage.is_offline; j++) {
       struct log_usage one = {
           .topic = entries[j]->topic, .partition = entries[j]->partition, .bytes = log_size_bytes(entries[j]->log)};
       each_log(arg, &one);
     }
     log_entries_release(mgr, entries, count);
+    if (!usage.is_offline) {
+      log_movers_usage(mgr, dir, each_log, arg);
+    }
   }
 }
 
@@ -349,7 +359,7 @@ static int close_logs(struct log_manager *mgr, struct log_dir *dir)
 static bool has_unopened(const struct log_manager *mgr, const struct log_dir *dir)
 {
   for (size_t i = 0; i < mgr->table.count; i++) {
-    if (mgr->table.entries[i]->dir == dir && mgr->table.entries[i]->state == LOG_ENTRY_FAILED) {
+    if (log_entry_dir(mgr->table.entries[i]) == dir && mgr->table.entries[i]->state == LOG_ENTRY_FAILED) {
       return true;
     }
   }
@@ -397,6 +407,7 @@ int log_manager_stop(struct log_manager *mgr)
 {
   CHECK(!mgr->is_running);
   int first = 0;
+  log_movers_stop(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     int result = stop_dir(mgr, &mgr->dirs[i]);
     first = first == 0 ? result : first;
@@ -410,6 +421,8 @@ void log_manager_abandon(struct log_manager *mgr)
   for (size_t i = 0; i < mgr->dir_count; i++) {
     log_dir_destroy(&mgr->dirs[i]);
   }
+  log_movers_forget(mgr);
+  log_rests_destroy(mgr);
   log_table_destroy(&mgr->table);
   deletion_destroy(&mgr->deletions);
   mem_free(mgr->found);
