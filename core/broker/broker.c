@@ -174,6 +174,7 @@ static void broker_controller_stopped(void *arg)
 {
   struct broker *broker = arg;
   if (broker->are_logs_started) {
+    replica_manager_pause(broker->replicas);
     log_manager_pause(broker->logs);
   }
   broker_step_done(broker, 0);
