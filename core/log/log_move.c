@@ -125,6 +125,20 @@ static int blame(struct log_move *move, bool is_source, int result)
   return result;
 }
 
+/// Puts the folder before the message of a failure, as log_fail() does; of the copy or of the log, whoever is to blame.
+static int move_fail(struct log_move *move, int result)
+{
+  if (move->is_source_to_blame || result >= 0 || result == ERR_AGAIN) {
+    return log_fail(move->log, result);
+  }
+  struct error_detail detail = *error_last();
+  if (detail.code != result || strstr(detail.message, move->dir) != NULL) {
+    return result;
+  }
+  return error_record(result, 0, detail.file, detail.line, "%s: %.*s", move->dir, ERROR_MESSAGE_SIZE / 2,
+                      detail.message);
+}
+
 // --- bytes -----------------------------------------------------------------------------------------------------------
 
 /// Copies a region of one file to the same place of another, sharing blocks where the file systems can. An error of
@@ -407,7 +421,7 @@ int log_move_copy(struct log_move *move, int64_t budget_bytes)
   if (result == ERR_NOT_FOUND && move->is_source_to_blame && list != log_list(move->log)) {
     return 1;
   }
-  return result < 0 ? log_fail(move->log, result) : result;
+  return move_fail(move, result);
 }
 
 // --- the switch ------------------------------------------------------------------------------------------------------
@@ -568,7 +582,7 @@ int log_move_switch(struct log_move *move, const char *new_dir)
   }
   release_locked(log);
   pthread_mutex_unlock(&log->flush_lock);
-  return result < 0 ? log_fail(log, result) : 0;
+  return move_fail(move, result);
 }
 
 int log_move_settle(struct log_move *move)
