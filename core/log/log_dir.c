@@ -283,6 +283,7 @@ void log_dir_destroy(struct log_dir *dir)
   mem_free(dir->futures);
   mem_free(dir->folders);
   mem_free(dir->leftovers);
+  mem_free(dir->metadata_text);
   mem_free(dir->meta_path);
   mem_free(dir->path);
   *dir = (struct log_dir){.lock_fd = -1};

@@ -63,9 +63,11 @@ struct log_dir {
   uint64_t inode;                                          ///< see `device`
   _Atomic(bool) is_offline;                                ///< failed; never becomes false again. Any thread
   bool has_meta;                                           ///< meta.properties was there
+  bool has_id;                                             ///< it has directory.id; known when it is claimed
   bool was_clean;                                          ///< the last process closed it cleanly
   bool is_started;                                         ///< its logs were opened: a stop may write its checkpoints
-  struct meta_properties meta;                             ///< what it says
+  struct meta_properties meta;                             ///< what it says; the metastore by its absolute path
+  char *metadata_text;                                     ///< the metastore as it is written there, owned; NULL: not
   struct checkpoint checkpoints[LOG_DIR_CHECKPOINT_COUNT]; ///< as found at start
   struct log_dir_folder *folders;                          ///< partitions found at start, owned
   size_t folder_count;                                     ///< how many

@@ -150,6 +150,9 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   log_work_create(made, config);
   int result = open_dirs(made, config);
   if (result == 0) {
+    result = log_manager_resolve_metadata(made, config->metadata);
+  }
+  if (result == 0) {
     result = check_identity(made, config);
   }
   if (result == 0) {
@@ -198,15 +201,15 @@ bool log_manager_was_clean(const struct log_manager *mgr)
   return true;
 }
 
-static int claim_dir(struct log_dir *dir, int32_t node_id, const char *cluster_id, const char *metadata)
+static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_id, const char *cluster_id,
+                     const char *metadata)
 {
   struct meta_properties *meta = &dir->meta;
-  if (dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL && meta->metadata != NULL &&
-      !uuid_is_zero(&meta->directory_id)) {
+  char *text = log_manager_metadata_text(mgr, dir, metadata);
+  if (dir->has_id && dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL && dir->metadata_text != NULL &&
+      strcmp(dir->metadata_text, text) == 0) {
+    mem_free(text);
     return 0;
-  }
-  if (uuid_is_zero(&meta->directory_id)) {
-    uuid_random(&meta->directory_id);
   }
   meta->node_id = node_id;
   if (meta->cluster_id == NULL) {
@@ -215,8 +218,13 @@ static int claim_dir(struct log_dir *dir, int32_t node_id, const char *cluster_i
   if (meta->metadata == NULL) {
     meta->metadata = mem_strdup(metadata);
   }
-  TRY(meta_properties_write(dir->meta_path, meta));
+  mem_free(dir->metadata_text);
+  dir->metadata_text = text;
+  struct meta_properties written = *meta;
+  written.metadata = text;
+  TRY(meta_properties_write(dir->meta_path, &written));
   dir->has_meta = true;
+  dir->has_id = true;
   return 0;
 }
 
@@ -228,9 +236,17 @@ int log_manager_claim(struct log_manager *mgr, int32_t node_id, const char *clus
     const struct log_dir *dir = &mgr->dirs[i];
     TRY(meta_properties_check(&dir->meta, dir->meta_path, node_id, cluster_id, metadata));
   }
+  // All have their ids before one of them is written, as they name each other by them.
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    struct log_dir *dir = &mgr->dirs[i];
+    dir->has_id = !uuid_is_zero(&dir->meta.directory_id);
+    if (!dir->has_id) {
+      uuid_random(&dir->meta.directory_id);
+    }
+  }
   for (size_t i = 0; i < mgr->dir_count; i++) {
     if (!atomic_load(&mgr->dirs[i].is_offline)) {
-      TRY(claim_dir(&mgr->dirs[i], node_id, cluster_id, metadata));
+      TRY(claim_dir(mgr, &mgr->dirs[i], node_id, cluster_id, metadata));
     }
   }
   return 0;

@@ -6,6 +6,7 @@
 //   log_manager_start.c     start: strays, parallel recovery
 //   log_manager_open.c      opening one log, failing a directory
 //   log_manager_delete.c    deleting one log
+//   log_manager_metadata.c  what the directories call the metastore
 //   log_manager_move.c      logs that move to another directory
 //   log_manager_resume.c    what moves left behind when the last process ended
 //   log_manager_work.c      timers, retention and flushes
@@ -257,6 +258,17 @@ void log_movers_stop(struct log_manager *mgr);
 
 /// Frees all moves, and the wishes. Start-up thread.
 void log_movers_forget(struct log_manager *mgr);
+
+// --- log_manager_metadata.c ---
+
+/// Puts absolute paths in the place of what the directories' meta.properties call the metastore.
+///
+/// @param configured  where it is by the configuration; NULL: not said
+/// @return 0, ERR_CONFIG (a directory of an id that is not there), ERR_IO ...
+int log_manager_resolve_metadata(struct log_manager *mgr, const char *configured);
+
+/// What a directory's meta.properties are to call a metastore. Owned: mem_free().
+char *log_manager_metadata_text(struct log_manager *mgr, const struct log_dir *dir, const char *path);
 
 // --- log_manager_resume.c ---
 

@@ -118,6 +118,29 @@ static int parse_int(const struct meta_line *line, int32_t *number)
   return 0;
 }
 
+/// An absolute path, the name of a file beside this one, or a directory.id and the name of a file there.
+static bool is_metadata_name(const char *value)
+{
+  if (value[0] == '/') {
+    return true;
+  }
+  const char *slash = strchr(value, '/');
+  const char *name = slash == NULL ? value : slash + 1;
+  if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strchr(name, '/') != NULL) {
+    return false;
+  }
+  struct uuid id;
+  char text[UUID_TEXT_SIZE] = {0};
+  if (slash == NULL) {
+    return true;
+  }
+  if ((size_t)(slash - value) != sizeof text - 1) {
+    return false;
+  }
+  memcpy(text, value, sizeof text - 1);
+  return uuid_parse(text, &id) == 0;
+}
+
 /// Takes a line whose key is known; `is_known` tells.
 static int take_line(const struct meta_line *line, struct meta_properties *props, int32_t *version, bool *is_known)
 {
@@ -153,7 +176,7 @@ static int take_line(const struct meta_line *line, struct meta_properties *props
     return uuid_parse(line->value, &props->directory_id) < 0 ? malformed(line) : 0;
   }
   if (strcmp(line->key, "luka.metadata") == 0) {
-    if (line->value[0] != '/') {
+    if (!is_metadata_name(line->value)) {
       return malformed(line);
     }
     mem_free(props->metadata);

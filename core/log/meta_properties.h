@@ -14,7 +14,7 @@ struct meta_properties {
   int32_t node_id;          ///< node.id or broker.id; -1: not said
   char *cluster_id;         ///< cluster.id, owned; NULL: not said
   struct uuid directory_id; ///< directory.id; zero: not said
-  char *metadata;           ///< luka.metadata, the absolute path of the metastore, owned; NULL: not said
+  char *metadata;           ///< luka.metadata, see log_manager_metadata.c, owned; NULL: not said
   char *others;             ///< lines with other keys, as they are to be written, owned; NULL: none
 };
 

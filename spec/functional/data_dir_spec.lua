@@ -398,3 +398,74 @@ describe("A broker", function()
     assert_kept(broker)
   end)
 end)
+
+describe("Data folders that are moved as a whole", function()
+  local function sh(command) assert.equal(0, os.execute(command), command) end
+
+  --- A broker over root/a and root/b that has a record in each of two partitions, stopped again.
+  local function filled(root)
+    local broker = brokers.start { data = root .. "/a", set = { "data=" .. root .. "/b" } }
+    local client = broker:connect()
+    local topic = requests.create(client, "t", { partitions = 2 })
+    for partition = 0, 1 do requests.append(client, topic, records.batch(), { partition = partition }) end
+    client:close()
+    assert.equal(0, broker:stop())
+    assert.truthy(unit.read_file(root .. "/b/t-1/partition.metadata"))
+  end
+
+  --- Starts over root/a and root/b, and finds the records; the broker is stopped.
+  local function assert_has_records(a, b)
+    local broker = brokers.start { data = a, set = { "data=" .. b } }
+    local client = broker:connect()
+    local topic = requests.find(client, "t")
+    for partition = 0, 1 do assert.equal(1, requests.end_offset(client, topic, partition)) end
+    client:close()
+    assert.equal(0, broker:stop())
+    assert.is_nil(broker:log():match "stray")
+  end
+
+  local function named(dir) return (unit.read_file(dir .. "/meta.properties"):match "luka.metadata=([^\n]*)") end
+
+  it("name their metadata without a path, the one it does not lie in by the id of the other", function()
+    local root = brokers.temp_dir()
+    filled(root)
+    assert.equal("luka.mdb", named(root .. "/a"))
+    assert.equal(unit.read_file(root .. "/a/meta.properties"):match "directory.id=([^\n]*)" .. "/luka.mdb", named(root .. "/b"))
+  end)
+
+  it("are found where they are then, moved or copied, together or each for itself", function()
+    local root, other, third = brokers.temp_dir(), brokers.temp_dir(), brokers.temp_dir()
+    filled(root)
+    sh(("cp -r %s/a %s/b %s"):format(root, root, other))
+    assert_has_records(other .. "/a", other .. "/b")
+    sh(("mv %s/a %s/elsewhere"):format(root, third))
+    assert_has_records(third .. "/elsewhere", root .. "/b")
+  end)
+
+  it("are found when an older version wrote the path, and name it anew", function()
+    local root, other = brokers.temp_dir(), brokers.temp_dir()
+    filled(root)
+    for _, dir in ipairs { root .. "/a", root .. "/b" } do
+      sh(("sed -i 's#^luka.metadata=.*#luka.metadata=%s/a/luka.mdb#' %s/meta.properties"):format(root, dir))
+    end
+    assert_has_records(root .. "/a", root .. "/b")
+    for _, dir in ipairs { root .. "/a", root .. "/b" } do
+      sh(("sed -i 's#^luka.metadata=.*#luka.metadata=%s/a/luka.mdb#' %s/meta.properties"):format(root, dir))
+    end
+    sh(("mv %s/a %s/b %s"):format(root, root, other))
+    assert_has_records(other .. "/a", other .. "/b")
+    assert.equal("luka.mdb", named(other .. "/a"))
+  end)
+
+  it("are refused without the one that the metadata lies in, or when that is in another one's place", function()
+    local root, other = brokers.temp_dir(), brokers.temp_dir()
+    filled(root)
+    filled(other)
+    local broker = brokers.start { data = root .. "/b", set = { "metadata=" .. root .. "/a/luka.mdb" }, wait = false }
+    assert.equal(2, broker:wait_exit())
+    assert.truthy(broker:log():match "directory%.id, but none of the configured", broker:log())
+    broker = brokers.start { data = other .. "/a", set = { "data=" .. root .. "/b" }, wait = false }
+    assert.equal(2, broker:wait_exit())
+    assert_has_records(root .. "/a", root .. "/b")
+  end)
+end)
