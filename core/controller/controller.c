@@ -57,6 +57,7 @@ void controller_delete(struct controller *controller)
     loader_free(controller->loader);
   }
   complete_all(controller);
+  unremoved_drop(controller);
   drop_topics(controller);
   metastore_request_clear(&controller->request);
   arena_destroy(&controller->arena);
@@ -353,7 +354,8 @@ static void delete_removed(struct metastore_request *request)
 {
   struct controller *controller = request->arg;
   if (request->result != 0) {
-    // The topics are gone for clients; their request nodes have the next start try again.
+    // The topics are gone for clients, and their nodes are in the way of new ones.
+    unremoved_add(controller, controller->topics, controller->topic_count);
     slog_error("cannot remove the nodes of deleted topics: %s",
                request->message ? request->message : error_text(request->result));
   }
@@ -408,6 +410,16 @@ static void delete_begin(struct controller *controller, struct controller_drop *
 
 // ---- the queue ----
 
+/// Begins to change topics, as the current request wants it.
+static void begin_change(struct controller *controller)
+{
+  if (controller->current->kind == CONTROLLER_DROP) {
+    delete_begin(controller, drop_of(controller->current));
+  } else {
+    create_begin(controller, create_of(controller->current));
+  }
+}
+
 static void run_queue(struct controller *controller)
 {
   // controller_finish() may be called from within: the loop here goes on, instead of a stack that grows with the queue.
@@ -424,10 +436,10 @@ static void run_queue(struct controller *controller)
       controller_finish(controller);
     } else if (request->kind == CONTROLLER_PRODUCER_ID) {
       controller_give_producer_id(controller);
-    } else if (request->kind == CONTROLLER_DROP) {
-      delete_begin(controller, drop_of(request));
+    } else if (controller->unremoved_count > 0) {
+      unremoved_retry(controller, begin_change);
     } else {
-      create_begin(controller, create_of(request));
+      begin_change(controller);
     }
   }
   controller->is_running = false;

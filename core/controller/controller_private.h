@@ -37,7 +37,10 @@ struct controller {
   void *stopped_arg;                         ///< for `stopped`
   int64_t producer_id;                       ///< the next to give, of the block that this broker has
   int64_t producer_id_end;                   ///< first one after the block; the same: there is none left
-  int64_t refusal_logged_ms;                 ///< when a topic that is not created automatically was last logged
+  struct metadata_topic **unremoved;         ///< deleted topics whose nodes are still there, referenced, owned
+  int32_t unremoved_count;                   ///< how many
+  void (*unremoved_done)(struct controller *controller); ///< continues after unremoved_retry()
+  int64_t refusal_logged_ms; ///< when a topic that is not created automatically was last logged
 };
 
 /// Has the replicas of topics opened or taken away, then calls `done`.
@@ -56,6 +59,12 @@ void controller_finish(struct controller *controller);
 
 /// The metastore refused the current request's write: answers with what that means to a client.
 void controller_fail_write(struct controller *controller);
+
+/// Remembers deleted topics whose nodes could not be removed.
+void unremoved_add(struct controller *controller, struct metadata_topic *const *topics, int32_t count);
+void unremoved_drop(struct controller *controller);
+/// Tries again to remove them, then calls `done` whatever came of it. Only while a request is the current one.
+void unremoved_retry(struct controller *controller, void (*done)(struct controller *controller));
 
 /// "s" unless there is one: "3 partitions".
 const char *controller_plural(int32_t count);
