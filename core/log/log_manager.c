@@ -151,6 +151,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   int result = open_dirs(made, config);
   if (result == 0) {
     result = log_manager_resolve_metadata(made, config->metadata);
+    log_manager_find_missing(made);
   }
   if (result == 0) {
     result = check_identity(made, config);
@@ -201,14 +202,21 @@ bool log_manager_was_clean(const struct log_manager *mgr)
   return true;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_id, const char *cluster_id,
                      const char *metadata)
 {
   struct meta_properties *meta = &dir->meta;
   char *text = log_manager_metadata_text(mgr, dir, metadata);
-  if (dir->has_id && dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL && dir->metadata_text != NULL &&
-      strcmp(dir->metadata_text, text) == 0) {
+  char *directories = log_manager_directories_text(mgr);
+  if (dir->has_id && dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL &&
+      is_same_text(dir->metadata_text, text) && is_same_text(meta->directories, directories)) {
     mem_free(text);
+    mem_free(directories);
     return 0;
   }
   meta->node_id = node_id;
@@ -220,6 +228,8 @@ static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_
   }
   mem_free(dir->metadata_text);
   dir->metadata_text = text;
+  mem_free(meta->directories);
+  meta->directories = directories;
   struct meta_properties written = *meta;
   written.metadata = text;
   TRY(meta_properties_write(dir->meta_path, &written));
@@ -240,7 +250,7 @@ int log_manager_claim(struct log_manager *mgr, int32_t node_id, const char *clus
   for (size_t i = 0; i < mgr->dir_count; i++) {
     struct log_dir *dir = &mgr->dirs[i];
     dir->has_id = !uuid_is_zero(&dir->meta.directory_id);
-    if (!dir->has_id) {
+    if (!dir->has_id && !atomic_load(&dir->is_offline)) {
       uuid_random(&dir->meta.directory_id);
     }
   }
@@ -442,6 +452,7 @@ void log_manager_abandon(struct log_manager *mgr)
   log_table_destroy(&mgr->table);
   deletion_destroy(&mgr->deletions);
   mem_free(mgr->found);
+  mem_free(mgr->missing);
   mem_free(mgr->writers);
   mem_free(mgr->dirs);
   pthread_cond_destroy(&mgr->changed);

@@ -121,3 +121,75 @@ char *log_manager_metadata_text(struct log_manager *mgr, const struct log_dir *d
   uuid_format(&home->meta.directory_id, id);
   return mem_printf("%s/%s", id, name);
 }
+
+static bool is_present(const struct log_manager *mgr, const struct uuid *id)
+{
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    if (uuid_equal(&mgr->dirs[i].meta.directory_id, id)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void add_missing(struct log_manager *mgr, const struct uuid *id, const struct log_dir *dir)
+{
+  for (size_t i = 0; i < mgr->missing_count; i++) {
+    if (uuid_equal(&mgr->missing[i], id)) {
+      return;
+    }
+  }
+  bool may_be_offline = false;
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    may_be_offline = may_be_offline || (atomic_load(&mgr->dirs[i].is_offline) && !mgr->dirs[i].has_meta);
+  }
+  if (!may_be_offline) {
+    char text[UUID_TEXT_SIZE];
+    uuid_format(id, text);
+    slog_warn(
+        "a data directory with directory.id=%s is missing: partitions that are in no other one stay offline. If "
+        "it is gone for good, remove luka.directories from %s",
+        text, dir->meta_path);
+  }
+  mgr->missing = mem_realloc(mgr->missing, (mgr->missing_count + 1) * sizeof *mgr->missing);
+  mgr->missing[mgr->missing_count++] = *id;
+}
+
+void log_manager_find_missing(struct log_manager *mgr)
+{
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    const struct log_dir *dir = &mgr->dirs[i];
+    for (const char *at = dir->meta.directories; at != NULL; at = strchr(at, ',')) {
+      struct uuid id;
+      char text[UUID_TEXT_SIZE] = {0};
+      at += *at == ',';
+      memcpy(text, at, sizeof text - 1); // as long as it is, or the file would not have been read
+      if (uuid_parse(text, &id) == 0 && !is_present(mgr, &id)) {
+        add_missing(mgr, &id, dir);
+      }
+    }
+  }
+}
+
+char *log_manager_directories_text(const struct log_manager *mgr)
+{
+  char *list = mem_strdup("");
+  size_t count = 0;
+  for (size_t i = 0; i < mgr->dir_count + mgr->missing_count; i++) {
+    const struct uuid *id = i < mgr->dir_count ? &mgr->dirs[i].meta.directory_id : &mgr->missing[i - mgr->dir_count];
+    if (uuid_is_zero(id)) {
+      continue; // offline and never read: if it has one, it is among the missing ones
+    }
+    char text[UUID_TEXT_SIZE];
+    uuid_format(id, text);
+    char *longer = mem_printf("%s%s%s", list, count == 0 ? "" : ",", text);
+    mem_free(list);
+    list = longer;
+    count++;
+  }
+  if (count < 2) {
+    mem_free(list);
+    return NULL;
+  }
+  return list;
+}

@@ -287,7 +287,7 @@ static int claim_name(struct log_manager *mgr, const struct log_wanted *wanted, 
   }
   struct log_dir *dir = found == NULL ? log_manager_take_wish(mgr, wanted->topic, wanted->partition, is_tried) : NULL;
   dir = dir != NULL ? dir : log_manager_least_loaded(mgr, is_tried);
-  size_t offline = 0;
+  size_t offline = mgr->missing_count;
   for (size_t i = 0; i < mgr->dir_count; i++) {
     offline += atomic_load(&mgr->dirs[i].is_offline);
   }

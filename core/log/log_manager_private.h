@@ -151,6 +151,8 @@ struct log_manager {
   struct log_work work[LOG_WORK_COUNT]; ///< periodic
   int64_t producer_expiration_ms;       ///< see struct log_manager_config
   struct deletion_queue deletions;      ///< delayed removals
+  struct uuid *missing;                 ///< directory.id of those that are not there, owned; fixed
+  size_t missing_count;                 ///< how many
   struct log_mover *movers;             ///< all moves, in no order; guarded by `lock`
   struct log_wish *wishes;              ///< oldest first, owned; guarded by `lock`
   size_t wish_count;                    ///< how many
@@ -266,6 +268,12 @@ void log_movers_forget(struct log_manager *mgr);
 /// @param configured  where it is by the configuration; NULL: not said
 /// @return 0, ERR_CONFIG (a directory of an id that is not there), ERR_IO ...
 int log_manager_resolve_metadata(struct log_manager *mgr, const char *configured);
+
+/// Notes which directories are missing that others say belong to them, and says so.
+void log_manager_find_missing(struct log_manager *mgr);
+
+/// All directories' ids, as each of them is to have them; NULL for a single one. Owned: mem_free().
+char *log_manager_directories_text(const struct log_manager *mgr);
 
 /// What a directory's meta.properties are to call a metastore. Owned: mem_free().
 char *log_manager_metadata_text(struct log_manager *mgr, const struct log_dir *dir, const char *path);

@@ -196,7 +196,7 @@ static void report_empty(const struct log_wanted *wanted, size_t nth)
 static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, size_t count, struct opening_list *lists,
                           const enum found_use *use)
 {
-  size_t offline = 0;
+  size_t offline = mgr->missing_count;
   size_t empty = 0;
   log_manager_ask_space(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
@@ -214,8 +214,9 @@ static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, si
                                   wanted[i].topic, wanted[i].partition);
       slog_error("cannot open the log: %s", error_last()->message);
     } else if (dir == NULL || (offline > 0 && !wanted[i].is_new)) {
-      wanted[i].error = error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " may lie in a directory that is offline",
-                                  wanted[i].topic, wanted[i].partition);
+      wanted[i].error =
+          error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " may lie in a directory that is offline or missing",
+                    wanted[i].topic, wanted[i].partition);
     } else {
       if (!wanted[i].is_new) {
         report_empty(&wanted[i], ++empty);

@@ -469,3 +469,72 @@ describe("Data folders that are moved as a whole", function()
     assert_has_records(root .. "/a", root .. "/b")
   end)
 end)
+
+describe("A data folder that is missing", function()
+  local a, b, broker, client
+
+  local function start()
+    broker = brokers.start { data = a, set = { "data=" .. b } }
+    client = broker:connect()
+  end
+  local function stop()
+    client:close()
+    assert.equal(0, broker:stop())
+  end
+
+  --- Errors of the topic's partitions, by number, as Metadata has them.
+  local function errors(name)
+    local out = {}
+    for _, part in ipairs(requests.find(client, name).partitions) do out[part.partition_index] = part.error_code end
+    return out
+  end
+
+  --- A topic with a record in each of four partitions, two in each folder; the errors when b is not there.
+  local function filled()
+    local root = brokers.temp_dir()
+    a, b = root .. "/a", root .. "/b"
+    start()
+    local topic = requests.create(client, "t", { partitions = 4 })
+    local there = {}
+    for partition = 0, 3 do
+      requests.append(client, topic, records.batch(), { partition = partition })
+      there[partition] = exists(("%s/t-%d"):format(b, partition)) and 5 or 0
+    end
+    stop()
+    return there
+  end
+
+  for _, what in ipairs { "not there", "an empty one of another disk" } do
+    it("has its partitions offline, not begun anew, while it is " .. what, function()
+      local there = filled()
+      assert(os.rename(b, b .. "-away"))
+      if what ~= "not there" then stat.mkdir(b) end
+      -- Twice: the one that was made in its place is none of those that are missed.
+      for round = 1, 2 do
+        start()
+        assert.same(there, errors "t")
+        assert.truthy(broker:log():match "a data directory with directory%.id=%S+ is missing")
+        local new = requests.create(client, "new" .. round, { partitions = 2 })
+        for partition = 0, 1 do assert.equal(0, requests.append(client, new, records.batch(), { partition = partition })) end
+        stop()
+      end
+      assert(os.rename(b, b .. "-empty") and os.rename(b .. "-away", b))
+      start()
+      assert.same({ [0] = 0, 0, 0, 0 }, errors "t")
+      for partition = 0, 3 do assert.equal(1, requests.end_offset(client, requests.find(client, "t"), partition)) end
+      stop()
+    end)
+  end
+
+  it("is not missed any more when luka.directories does not name it", function()
+    local there = filled()
+    assert(os.rename(b, b .. "-away"))
+    assert.equal(0, os.execute(("sed -i /luka.directories/d %s/meta.properties"):format(a)))
+    start()
+    assert.same({ [0] = 0, 0, 0, 0 }, errors "t")
+    for partition = 0, 3 do
+      assert.equal(there[partition] == 0 and 1 or 0, requests.end_offset(client, requests.find(client, "t"), partition))
+    end
+    stop()
+  end)
+end)
