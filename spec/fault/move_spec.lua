@@ -107,6 +107,34 @@ describe("Partitions that move under load", function()
     end)
   end
 
+  it("go on with their moves after the broker was stopped in the middle, and after a topic was deleted", function()
+    stdlib.setenv("LUKA_ERRINJ", "file_copy=1:5")
+    start()
+    local acked = brokers.temp_dir() .. "/acked"
+    load(broker, "produce --connections 3 --depth 4 --records 50 --record-bytes 1000 --requests 1500 --verify-acked %s", acked)
+    for round = 1, 4 do
+      local dir = round % 2 == 1 and b or a
+      local client = broker:connect()
+      local gone = requests.create(client, "gone", { partitions = 4 })
+      client:ask("AlterReplicaLogDirs", 2, { dirs = { { path = dir, topics = { { name = "gone", partitions = { 0, 1, 2, 3 } } } } } })
+      move(client, dir)
+      requests.delete(client, gone)
+      client:close()
+      assert.equal(0, broker:stop())
+      broker = broker:restart()
+      requests.wait_until("all partitions have moved", function() return are_all_in(dir) end, 30000)
+      load(broker, "check %s", acked)
+    end
+    stdlib.setenv("LUKA_ERRINJ", nil)
+    load(broker, "fetch --until-end --verify --max-wait-ms 100")
+    assert.equal(0, broker:stop())
+    for _, dir in ipairs { a, b } do
+      local pipe = io.popen("ls " .. dir)
+      assert.is_nil(pipe:read("*a"):match "gone%-%d\n")
+      pipe:close()
+    end
+  end)
+
   it(("have every acknowledged record after each of %d kills"):format(KILLS), function()
     start()
     local acked = brokers.temp_dir() .. "/acked"
