@@ -8,7 +8,7 @@
 //   log.c           getters, close, flush              log_time.c      search by time
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
 //   log_producers.c producers and their snapshots
-//   log_move.c      a copy in another folder, and the switch to it
+//   log_move*.c     a copy in another folder, and the switch to it
 //
 // Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O,
 // only on the pool or at start-up. Inside it: leader_epochs.write_lock. Nothing else is locked while they are held but
