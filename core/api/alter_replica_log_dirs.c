@@ -33,9 +33,6 @@ enum {
   MOVE_SUFFIX_BYTES = 40, // "." 32 digits "-future"
 };
 
-typedef struct wire_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result topic_result;
-typedef struct wire_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result partition_result;
-
 /// One partition that is asked for.
 struct move_item {
   int32_t topic;     ///< number of its topic in the answer
@@ -80,8 +77,10 @@ static void move_run(struct pool_job *job)
   struct move_work *work = CONTAINER_OF(job, struct move_work, job);
   for (int32_t i = 0; i < work->item_count; i++) {
     const struct move_item *item = &work->items[i];
-    topic_result *topic = &work->resp.results[item->topic];
-    partition_result *result = &topic->partitions[topic->partitions_count++];
+    struct wire_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result *topic =
+        &work->resp.results[item->topic];
+    struct wire_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result *result =
+        &topic->partitions[topic->partitions_count++];
     wire_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_init(result);
     result->partition_index = item->partition;
     result->error_code =
@@ -142,7 +141,7 @@ static void move_gather(struct move_work *work, int32_t topic_total, int32_t tot
     }
   }
   for (int32_t t = 0; t < work->resp.results_count; t++) {
-    topic_result *topic = &work->resp.results[t];
+    struct wire_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result *topic = &work->resp.results[t];
     topic->partitions = request_array(req, topic->partitions_count, sizeof *topic->partitions);
     topic->partitions_count = 0;
   }

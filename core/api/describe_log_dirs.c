@@ -24,29 +24,25 @@
 #include "wire/describe_log_dirs.h"
 #include "wire/error_codes.h"
 
-typedef struct wire_describe_log_dirs_response_describe_log_dirs_result dir_result;
-typedef struct wire_describe_log_dirs_response_describe_log_dirs_topic topic_result;
-typedef struct wire_describe_log_dirs_response_describe_log_dirs_partition partition_result;
-
 /// One log, or copy of one.
 struct log_dirs_item {
-  struct wire_string topic;   ///< in the request's arena
-  int32_t dir;                ///< number of its directory
-  partition_result partition; ///< as it is answered
+  struct wire_string topic;                                                     ///< in the request's arena
+  int32_t dir;                                                                  ///< number of its directory
+  struct wire_describe_log_dirs_response_describe_log_dirs_partition partition; ///< as it is answered
 };
 
 /// A request under way.
 struct log_dirs_work {
-  struct pool_job job;                         ///< on the pool
-  struct request *req;                         ///< the request
-  struct key_set wanted;                       ///< partitions that are asked for
-  bool is_all;                                 ///< all are
-  dir_result *dirs;                            ///< owned
-  int32_t dir_count;                           ///< how many
-  struct log_dirs_item *items;                 ///< owned
-  int32_t item_count;                          ///< how many
-  int32_t item_room;                           ///< slots
-  struct wire_describe_log_dirs_response resp; ///< the answer
+  struct pool_job job;                                                   ///< on the pool
+  struct request *req;                                                   ///< the request
+  struct key_set wanted;                                                 ///< partitions that are asked for
+  bool is_all;                                                           ///< all are
+  struct wire_describe_log_dirs_response_describe_log_dirs_result *dirs; ///< owned
+  int32_t dir_count;                                                     ///< how many
+  struct log_dirs_item *items;                                           ///< owned
+  int32_t item_count;                                                    ///< how many
+  int32_t item_room;                                                     ///< slots
+  struct wire_describe_log_dirs_response resp;                           ///< the answer
 };
 
 static const struct uuid NO_ID;
@@ -55,7 +51,7 @@ static void log_dirs_each_dir(void *arg, const struct log_dir_usage *usage)
 {
   struct log_dirs_work *work = arg;
   work->dirs = mem_realloc(work->dirs, (size_t)(work->dir_count + 1) * sizeof *work->dirs);
-  dir_result *result = &work->dirs[work->dir_count++];
+  struct wire_describe_log_dirs_response_describe_log_dirs_result *result = &work->dirs[work->dir_count++];
   wire_describe_log_dirs_response_describe_log_dirs_result_init(result);
   result->error_code = usage->is_offline ? WIRE_KAFKA_STORAGE_ERROR : WIRE_NONE;
   result->log_dir = wire_string_from(usage->path);
@@ -100,12 +96,14 @@ static int log_dirs_order(const void *left, const void *right)
 static void log_dirs_build(struct log_dirs_work *work)
 {
   struct request *req = work->req;
-  topic_result *topics = request_array(req, work->item_count, sizeof *topics);
-  partition_result *parts = request_array(req, work->item_count, sizeof *parts);
-  topic_result *topic = NULL;
+  struct wire_describe_log_dirs_response_describe_log_dirs_topic *topics =
+      request_array(req, work->item_count, sizeof *topics);
+  struct wire_describe_log_dirs_response_describe_log_dirs_partition *parts =
+      request_array(req, work->item_count, sizeof *parts);
+  struct wire_describe_log_dirs_response_describe_log_dirs_topic *topic = NULL;
   for (int32_t i = 0; i < work->item_count; i++) {
     const struct log_dirs_item *item = &work->items[i];
-    dir_result *dir = &work->dirs[item->dir];
+    struct wire_describe_log_dirs_response_describe_log_dirs_result *dir = &work->dirs[item->dir];
     bool is_new_dir = i == 0 || item[-1].dir != item->dir;
     parts[i] = item->partition;
     if (is_new_dir || !wire_string_equal(topic->name, item->topic)) {
@@ -136,7 +134,7 @@ static void log_dirs_run(struct pool_job *job)
 static void log_dirs_done(struct pool_job *job)
 {
   struct log_dirs_work *work = CONTAINER_OF(job, struct log_dirs_work, job);
-  dir_result *dirs = work->dirs;
+  struct wire_describe_log_dirs_response_describe_log_dirs_result *dirs = work->dirs;
   struct log_dirs_item *items = work->items;
   request_respond(work->req, &work->resp);
   mem_free(dirs);

@@ -9,7 +9,7 @@
 
 void unremoved_add(struct controller *controller, struct metadata_topic *const *topics, int32_t count)
 {
-  size_t room = (size_t)(controller->unremoved_count + count);
+  size_t room = (size_t)controller->unremoved_count + (size_t)count;
   controller->unremoved = mem_realloc(controller->unremoved, room * sizeof *controller->unremoved);
   for (int32_t i = 0; i < count; i++) {
     metadata_topic_ref(topics[i]);

@@ -115,12 +115,13 @@ static int list_found(struct log_manager *mgr)
     }
   }
   qsort(mgr->found, mgr->found_count, sizeof *mgr->found, compare_found);
+  struct log_found *found = mgr->found;
   size_t kept = 0;
   for (size_t i = 0; i < mgr->found_count; i++) {
-    struct log_found *a = kept > 0 ? &mgr->found[kept - 1] : NULL;
-    const struct log_found *b = &mgr->found[i];
+    struct log_found *a = kept > 0 ? &found[kept - 1] : NULL;
+    const struct log_found *b = &found[i];
     if (a == NULL || compare_found(a, b) != 0) {
-      mgr->found[kept++] = *b;
+      found[kept++] = *b;
     } else if (log_manager_keep_moved(mgr, b, a)) {
       *a = *b;
     } else if (!log_manager_keep_moved(mgr, a, b)) {

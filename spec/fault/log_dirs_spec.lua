@@ -36,14 +36,16 @@ describe("A broker with two data directories, one of which fails", function()
 
   local function described()
     local out = {}
-    for _, result in ipairs(client:ask("DescribeLogDirs", 5, { topics = { { topic = "t", partitions = { 0, 1, 2, 3 } } } }).results) do
+    local answer = client:ask("DescribeLogDirs", 5, { topics = { { topic = "t", partitions = { 0, 1, 2, 3 } } } })
+    for _, result in ipairs(answer.results) do
       out[result.log_dir == a and "a" or "b"] = result
     end
     return out
   end
 
   local function move(path, name, partition)
-    local answer = client:ask("AlterReplicaLogDirs", 2, { dirs = { { path = path, topics = { { name = name, partitions = { partition } } } } } })
+    local answer = client:ask("AlterReplicaLogDirs", 2, { dirs = { { path = path,
+      topics = { { name = name, partitions = { partition } } } } } })
     return answer.results[1].partitions[1].error_code
   end
 

@@ -64,7 +64,8 @@ describe("Partitions that move under load", function()
   local function move(client, dir)
     local partitions = {}
     for partition = 0, PARTITIONS - 1 do partitions[#partitions + 1] = partition end
-    local answer = client:ask("AlterReplicaLogDirs", 2, { dirs = { { path = dir, topics = { { name = "load", partitions = partitions } } } } })
+    local answer = client:ask("AlterReplicaLogDirs", 2, { dirs = { { path = dir,
+      topics = { { name = "load", partitions = partitions } } } } })
     for _, part in ipairs(answer.results[1].partitions) do assert.equal(0, part.error_code) end
   end
 
@@ -79,7 +80,8 @@ describe("Partitions that move under load", function()
       start()
       stdlib.setenv("LUKA_ERRINJ", nil)
       local acked = brokers.temp_dir() .. "/acked"
-      local producers = begin(broker, "produce --connections 6 --depth 4 --records 5 --record-bytes 300 --seconds 4 --verify-acked %s", acked)
+      local producers = begin(broker,
+        "produce --connections 6 --depth 4 --records 5 --record-bytes 300 --seconds 4 --verify-acked %s", acked)
       local readers = begin(broker, "fetch --connections 3 --verify --repeat --max-wait-ms 20 --seconds 4")
       local client = broker:connect()
       local moves = 0
