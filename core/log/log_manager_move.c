@@ -164,8 +164,8 @@ static void release_user(struct log_manager *mgr, struct log_entry *entry)
 /// Whether a move may go on: its log is there and both disks work. While holding the lock.
 static bool mover_may_go_on(const struct log_mover *mover)
 {
-  return !mover->is_cancelled && mover->entry->state == LOG_ENTRY_OPEN && !atomic_load(&mover->from->is_offline) &&
-         !atomic_load(&mover->to->is_offline);
+  return !mover->is_cancelled && !mover->is_over && mover->entry->state == LOG_ENTRY_OPEN &&
+         !atomic_load(&mover->from->is_offline) && !atomic_load(&mover->to->is_offline);
 }
 
 /// Ends a move that did not come to its switch. What was copied goes, unless the old directory has failed: should it
@@ -173,7 +173,10 @@ static bool mover_may_go_on(const struct log_mover *mover)
 static void mover_end(struct log_mover *mover)
 {
   struct log_manager *mgr = mover->mgr;
-  bool is_kept = atomic_load(&mover->to->is_offline) || atomic_load(&mover->from->is_offline);
+  pthread_mutex_lock(&mgr->lock);
+  bool is_wanted = !mover->is_cancelled && mover->entry->state == LOG_ENTRY_OPEN;
+  pthread_mutex_unlock(&mgr->lock);
+  bool is_kept = atomic_load(&mover->to->is_offline) || (is_wanted && atomic_load(&mover->from->is_offline));
   if (!is_kept && dir_exists(mover->path)) {
     char *path = log_dir_suffix_path(mover->to, mover->entry->topic, mover->entry->partition, "delete");
     if (dir_rename(mover->path, path) == 0) {
@@ -193,7 +196,6 @@ static bool mover_may_retry(struct log_mover *mover, int result)
 {
   const struct log_entry *entry = mover->entry;
   struct error_detail detail = *error_last();
-  bool is_source = mover->copy != NULL && log_move_is_source_to_blame(mover->copy);
   if (log_manager_may_pass(result)) {
     if (!mover->is_reported) {
       slog_warn("moving %s-%" PRId32 " to %s has to wait: %s", entry->topic, entry->partition, mover->to->path,
@@ -203,21 +205,30 @@ static bool mover_may_retry(struct log_mover *mover, int result)
     return true;
   }
   slog_error("cannot move %s-%" PRId32 " to %s: %s", entry->topic, entry->partition, mover->to->path, detail.message);
-  if (log_manager_is_disk_failure(result)) {
+  if (log_manager_is_disk_failure(result) && mover->culprit != NULL) {
     error_record(result, 0, detail.file, detail.line, "%s", detail.message);
-    log_manager_fail(mover->mgr, is_source ? mover->from : mover->to, result);
+    log_manager_fail(mover->mgr, mover->culprit, result);
   }
   return false;
 }
 
+/// Notes whose disk a failure of the copy came from. @return `result`
+static int mover_blame(struct log_mover *mover, int result)
+{
+  mover->culprit = log_move_is_source_to_blame(mover->copy) ? mover->from : mover->to;
+  return result;
+}
+
 // --- copying ---------------------------------------------------------------------------------------------------------
 
-/// Writes the checkpoints of the new directory, with the log's lines in them: the copy must not come to life without.
+/// Writes the checkpoints of the new directory, with the log's lines in them: the copy must not come to life without. A
+/// disk that fails is taken offline there.
 static int mover_checkpoint(struct log_mover *mover)
 {
   struct log_manager *mgr = mover->mgr;
+  mover->culprit = NULL;
   for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
-    TRY(log_checkpoints_write(mgr, mover->entry->dir, which));
+    TRY(log_checkpoints_write(mgr, log_entry_dir(mover->entry), which));
     pthread_mutex_lock(&mgr->lock);
     mgr->writers[mover->to - mgr->dirs].is_stale[which] = true;
     pthread_mutex_unlock(&mgr->lock);
@@ -236,7 +247,9 @@ static int mover_copy(struct log_mover *mover, struct log *log)
   }
   if (mover->copy == NULL) {
     // A mark that an earlier move left would speak for the wrong folder.
+    mover->culprit = mover->from;
     TRY(log_move_remove_mark(log_dir(log)));
+    mover->culprit = mover->to;
     struct log_move *copy = NULL;
     TRY(log_move_new(log, mover->path, &copy));
     pthread_mutex_lock(&mgr->lock);
@@ -247,10 +260,10 @@ static int mover_copy(struct log_mover *mover, struct log *log)
   }
   int result = log_move_copy(mover->copy, MOVER_STEP_BYTES);
   if (result != 0) {
-    return result;
+    return mover_blame(mover, result);
   }
   TRY(mover_checkpoint(mover));
-  return log_move_prepare(mover->copy);
+  return mover_blame(mover, log_move_prepare(mover->copy));
 }
 
 /// With the appender held, on any thread; the log is NULL when its partition is gone or offline.
@@ -265,13 +278,13 @@ static void mover_switch(void *work_arg, struct log *log, int64_t high_watermark
   if (may_go_on) {
     entry->users++; // until it is settled
   } else if (log == NULL) {
-    mover->is_cancelled = true;
+    mover->is_over = true;
   }
   pthread_mutex_unlock(&mgr->lock);
   int result = ERR_AGAIN;
   if (may_go_on) {
     char *path = log_dir_partition_path(mover->to, entry->topic, entry->partition);
-    result = log_move_switch(mover->copy, path);
+    result = mover_blame(mover, log_move_switch(mover->copy, path));
     mem_free(path);
   } else if (log != NULL) {
     log_move_release(mover->copy);
@@ -286,7 +299,7 @@ static void mover_switch(void *work_arg, struct log *log, int64_t high_watermark
       pool_submit(mgr->pool, &mover->job, mover_settle, NULL, NULL);
     }
   } else {
-    mover->is_cancelled = mover->is_cancelled || is_failed;
+    mover->is_over = mover->is_over || is_failed;
     if (may_go_on) {
       release_user(mgr, entry);
     }
@@ -345,7 +358,7 @@ void log_movers_usage(struct log_manager *mgr, const struct log_dir *dir,
   pthread_mutex_lock(&mgr->lock);
   for (const struct log_mover *mover = mgr->movers; mover != NULL; mover = mover->next) {
     const struct log_entry *entry = mover->entry;
-    if (mover->to != dir || mover->is_cancelled || mover->state == LOG_MOVER_SETTLING ||
+    if (mover->to != dir || mover->is_cancelled || mover->is_over || mover->state == LOG_MOVER_SETTLING ||
         entry->state != LOG_ENTRY_OPEN) {
       continue;
     }

@@ -81,7 +81,9 @@ struct log_mover {
   char *path;                 ///< the -future folder, owned
   struct log_move *copy;      ///< NULL until the first step; owned, set under the lock
   enum log_mover_state state; ///< see above
+  struct log_dir *culprit;    ///< whose disk the last failure came from; NULL: it was told already. Only its job looks
   bool is_cancelled;          ///< nobody wants it any more
+  bool is_over;               ///< it cannot go on
   bool is_reported;           ///< that it has to wait. Only its job looks
 };
 
