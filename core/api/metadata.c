@@ -119,7 +119,8 @@ static const int32_t *metadata_registered(const struct metadata_view *view, cons
 static bool metadata_is_offline(const struct metadata_view *view, const struct metadata_topic *topic, int32_t index)
 {
   const struct api *api = view->req->api;
-  if (topic->partitions[index].leader != api->broker_id) {
+  // Specs ask for Metadata without replicas.
+  if (topic->partitions[index].leader != api->broker_id || api->replicas == NULL) {
     return false;
   }
   const struct partition *part = replica_manager_find(api->replicas, &topic->id, index);
