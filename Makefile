@@ -89,8 +89,8 @@ run: ## set up, build, start the broker with config.lua (ARGS="--set workers=2")
 
 test: ## set up, build, run the specs (SPEC=spec/unit/log, SAN=1, SAN=thread)
 	$(Q)scripts/setup build test $(if $(findstring clang,$(CC)),clang)
-	$(Q)$(MAKE) $(PROGRAM) $(RUNNER) $(OUT)/load
-	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
+	$(Q)$(MAKE) $(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/faults.so
+	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --faults $(OUT)/faults.so --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
 
 lint: ## formatting, layers, clang-tidy, luacheck
 	$(Q)scripts/setup lint
@@ -163,6 +163,11 @@ $(RUNNER): $(SPEC_OBJ) $(OBJ)
 
 $(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/*.c))) $(OBJ)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# Preloaded by spec/fault; never with a sanitizer of its own, as it comes before theirs.
+$(OUT)/faults.so: spec/support/preload/faults.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -MMD -MP -shared $< -ldl -o $@
 
 $(OUT)/stress: $(OUT)/spec/stress/log_stress.o $(OBJ)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@

@@ -24,19 +24,24 @@
 #include "wire/reader.h"
 
 static const struct api_handler API_HANDLERS[] = {
-    // Produce 0 to 2 is named because librdkafka decides by it whether it may compress (KAFKA-18659); it is not served.
-    {WIRE_API_PRODUCE, 3, 13, 0, produce_handle},
-    {WIRE_API_FETCH, 4, 18, 4, fetch_handle},
+    {WIRE_API_PRODUCE, 0, 13, 0, produce_handle},
+    {WIRE_API_FETCH, 0, 18, 0, fetch_handle},
     {WIRE_API_LIST_OFFSETS, 0, 11, 0, list_offsets_handle},
     {WIRE_API_METADATA, 0, 13, 0, metadata_handle},
     {WIRE_API_FIND_COORDINATOR, 0, 6, 0, find_coordinator_handle},
     {WIRE_API_API_VERSIONS, 0, 5, 0, api_versions_handle},
     {WIRE_API_CREATE_TOPICS, 0, 7, 0, create_topics_handle},
     {WIRE_API_DELETE_TOPICS, 0, 6, 0, delete_topics_handle},
+    {WIRE_API_DELETE_RECORDS, 0, 2, 0, delete_records_handle},
     {WIRE_API_INIT_PRODUCER_ID, 0, 6, 0, init_producer_id_handle},
+    {WIRE_API_OFFSET_FOR_LEADER_EPOCH, 0, 4, 0, offset_for_leader_epoch_handle},
     {WIRE_API_DESCRIBE_CONFIGS, 0, 4, 0, describe_configs_handle},
     {WIRE_API_ALTER_REPLICA_LOG_DIRS, 0, 2, 0, alter_replica_log_dirs_handle},
     {WIRE_API_DESCRIBE_LOG_DIRS, 0, 5, 0, describe_log_dirs_handle},
+    {WIRE_API_CREATE_PARTITIONS, 0, 3, 0, create_partitions_handle},
+    {WIRE_API_DESCRIBE_CLUSTER, 0, 2, 0, describe_cluster_handle},
+    {WIRE_API_DESCRIBE_PRODUCERS, 0, 0, 0, describe_producers_handle},
+    {WIRE_API_DESCRIBE_TOPIC_PARTITIONS, 0, 0, 0, describe_topic_partitions_handle},
 };
 
 enum {

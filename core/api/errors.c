@@ -44,6 +44,8 @@ int16_t api_wire_error(int code)
       return WIRE_OUT_OF_ORDER_SEQUENCE_NUMBER;
     case ERR_INVALID_PRODUCER_EPOCH:
       return WIRE_INVALID_PRODUCER_EPOCH;
+    case ERR_POLICY_VIOLATION:
+      return WIRE_POLICY_VIOLATION;
     case ERR_NOT_ENOUGH_REPLICAS:
       return WIRE_NOT_ENOUGH_REPLICAS;
     case ERR_NO_LOG_DIR:

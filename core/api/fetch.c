@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fetch, versions 4 to 18: records from partitions led here, straight from their files.
+// Fetch, versions 0 to 18: records from partitions led here, straight from their files, but for versions 0 to 3.
 //
-//   begin -> evaluate -> enough, or an error? -> answer
+//   begin -> evaluate -> enough, or an error? -> (to version 3: the pool converts, fetch_convert.c) -> answer
 //               ^   `-> cold data? -> pool reads it ahead -.
 //               |----------------------------------------- '
 //               `-- wait: a watch fires or time is up
@@ -11,8 +11,8 @@
 // watched; the watch makes it ready again, in the middle of a wait or between two requests. Every evaluation starts
 // from nothing: what an earlier one found is given back before the fetch waits, so a waiting fetch holds no file.
 //
-// Rules: the first partition with data gives at least one whole batch, whatever the limits (KIP-74); an error, or a
-// diverging epoch, ends the wait; a wait ends with what is there.
+// Rules: the first partition with data gives at least one whole batch, whatever the limits (KIP-74; not to version 2);
+// an error, or a diverging epoch, ends the wait; a wait ends with what is there.
 #include <string.h>
 
 #include "api/api.h"
@@ -35,6 +35,8 @@ enum {
   FETCH_LAST_ROUND = 6,  // read-aheads, where nothing else was found, before data is sent as it is
   FETCH_COLD_MAX = 64,   // regions that one read-ahead brings
   FETCH_SHARED_MAX = 16, // partitions among which a wait for several bytes is shared out
+
+  FETCH_WHOLE_BATCH_VERSION = 3, // first version that is given a batch beyond its limits
 };
 
 enum fetch_result {
@@ -95,7 +97,7 @@ static enum fetch_result fetch_read(struct fetch *fetch, struct fetch_item *item
   read->leader_epoch = item->leader_epoch;
   read->last_fetched_epoch = item->last_fetched_epoch;
   read->max_bytes = (int32_t)limit;
-  read->whole_first_batch = fetch->bytes == 0;
+  read->whole_first_batch = fetch->bytes == 0 && fetch->req->version >= FETCH_WHOLE_BATCH_VERSION;
   read->is_committed = fetch->is_committed;
   int result = partition_read(item->part, read);
   if (result == ERR_AGAIN) {
@@ -309,10 +311,8 @@ static void fetch_settle(struct fetch *fetch)
   }
 }
 
-/// Sends the answer; the fetch is gone afterwards.
-static void fetch_answer(struct fetch *fetch)
+void fetch_send(struct fetch *fetch)
 {
-  fetch_stop_waiting(fetch);
   struct request *req = fetch->req;
   struct wire_fetch_response *response = fetch_response_build(fetch);
   if (fetch->session != NULL) {
@@ -321,6 +321,20 @@ static void fetch_answer(struct fetch *fetch)
   fetch_release(fetch);
   fetch_session_end(fetch);
   request_respond(req, response);
+}
+
+/// Ends the evaluations; the fetch is gone afterwards, or it will be once what it found is converted.
+static void fetch_answer(struct fetch *fetch, bool is_gone)
+{
+  fetch_stop_waiting(fetch);
+  if (fetch->req->version < FETCH_BATCH_VERSION) {
+    if (is_gone) {
+      fetch_release(fetch); // nobody waits for it, or the pool is about to end
+    } else if (fetch_convert(fetch)) {
+      return;
+    }
+  }
+  fetch_send(fetch);
 }
 
 void fetch_finish(struct fetch *fetch)
@@ -355,7 +369,7 @@ static void fetch_run(struct fetch *fetch)
   }
   fetch_drop_cold(fetch);
   if (is_gone || is_enough || fetch->is_ending || now_ms >= fetch->deadline_ms) {
-    fetch_answer(fetch);
+    fetch_answer(fetch, is_gone);
     return;
   }
   bool is_quiet = fetch_watch_all(fetch);

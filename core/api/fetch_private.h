@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fetch in three parts: fetch_session.c keeps which partitions a client reads and decides which of them a request is
-// about, fetch.c reads them, waits and reads again, fetch_response.c makes the answer. All of it belongs to one worker.
+// A fetch in four parts: fetch_session.c keeps which partitions a client reads and decides which of them a request is
+// about, fetch.c reads them, waits and reads again, fetch_convert.c has the pool convert what old clients get,
+// fetch_response.c makes the answer. All of it belongs to one worker.
 #pragma once
 
 #include <stdbool.h>
@@ -43,6 +44,7 @@ struct fetch_item {
   struct partition *part;     ///< referenced; NULL: not found
   struct partition_read read; ///< what was read
   int64_t visible_bytes;      ///< the partition's counter before it was read
+  uint8_t *converted;         ///< owned: the records in an old format, as many bytes as `read.slice` says; or NULL
   int16_t error;              ///< wire code
   bool is_visited;            ///< `read` and `error` are of this evaluation
   int32_t current_leader;     ///< with an error about leadership: who leads, -1 unknown
@@ -89,11 +91,13 @@ struct fetch {
   bool is_replica;               ///< asked in the name of a follower
   bool has_error;                ///< found by the latest evaluation, or a diverging epoch
   bool is_waiting;               ///< in the worker's list, timer running; never while it is loading
-  bool is_loading;               ///< `job` is under way
+  bool is_loading;               ///< `job` is under way, or a conversion
   bool is_ending;                ///< to be answered as soon as it is not loading any more
 };
 
 struct fetch_sessions;
+
+enum { FETCH_BATCH_VERSION = 4 }; ///< first version with batches of format 2
 
 // ---- fetch_session.c ----
 
@@ -120,6 +124,17 @@ int32_t fetch_session_id(const struct fetch_session *session);
 
 /// Ends the wait of a fetch with what is there now.
 void fetch_finish(struct fetch *fetch);
+
+/// Sends the answer; the fetch is gone afterwards.
+void fetch_send(struct fetch *fetch);
+
+// ---- fetch_convert.c ----
+
+/// Has the pool convert what the latest evaluation found to the format of a client before FETCH_BATCH_VERSION, then
+/// calls fetch_send().
+///
+/// @return false: there is nothing to convert, and fetch_send() is still to be called
+bool fetch_convert(struct fetch *fetch);
 
 // ---- fetch_response.c ----
 

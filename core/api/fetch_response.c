@@ -7,20 +7,25 @@
 #include "api/api.h"
 #include "api/fetch_private.h"
 #include "api/request.h"
+#include "base/mem.h"
 #include "log/log.h"
+#include "log/log_transactions.h"
 #include "network/response.h"
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
 
 enum {
-  FETCH_TOPIC_ID_VERSION = 13, // first version with topic ids: a whole error is at the top only
-  FETCH_LEADER_VERSION = 16,   // first version that is told the current leader (KIP-951)
+  FETCH_TOPIC_ID_VERSION = 13,     // first version with topic ids: a whole error is at the top only
+  FETCH_STORAGE_ERROR_VERSION = 6, // first version whose clients know KAFKA_STORAGE_ERROR
+  FETCH_LEADER_VERSION = 16,       // first version that is told the current leader (KIP-951)
 };
 
 void fetch_item_release(struct fetch_item *item)
 {
   log_slice_release(&item->read.slice);
   item->read.slice.length = 0;
+  mem_free(item->converted);
+  item->converted = NULL;
   item->is_visited = false;
   item->error = WIRE_NONE;
   if (item->part != NULL) {
@@ -34,12 +39,19 @@ static void fetch_region_release(void *arg)
   log_file_unref(arg);
 }
 
-/// Makes a region of the item's slice; the file goes over to it.
+/// Makes a region of the item's slice, or of what it was converted to; the file, or the memory, goes over to it.
 static void fetch_put_records(struct fetch *fetch, struct fetch_item *item, struct wire_records *records)
 {
   struct log_slice *slice = &item->read.slice;
   records->length = slice->length;
   if (slice->length == 0) {
+    return;
+  }
+  if (item->converted != NULL) {
+    struct response_region memory = {
+        .bytes = item->converted, .length = slice->length, .release = mem_free, .arg = item->converted};
+    records->region = request_region(fetch->req, &memory);
+    item->converted = NULL;
     return;
   }
   struct response_region region = {.fd = log_file_fd(slice->file),
@@ -49,6 +61,32 @@ static void fetch_put_records(struct fetch *fetch, struct fetch_item *item, stru
                                    .arg = slice->file};
   records->region = request_region(fetch->req, &region);
   slice->file = NULL;
+}
+
+/// Tells a reader of committed records which of those it gets were aborted.
+static void fetch_put_aborted(struct fetch *fetch, const struct fetch_item *item,
+                              struct wire_fetch_response_partition_data *data)
+{
+  const struct partition_read *read = &item->read;
+  data->aborted_transactions_count = fetch->is_committed ? 0 : -1;
+  if (!fetch->is_committed || read->slice.length == 0) {
+    return;
+  }
+  const struct log *log = item->part->log;
+  int32_t count = log_aborted_transactions(log, &read->slice, read->offset, NULL, 0);
+  if (count == 0) {
+    return;
+  }
+  struct log_aborted *aborted = request_array(fetch->req, count, sizeof *aborted);
+  data->aborted_transactions = request_array(fetch->req, count, sizeof *data->aborted_transactions);
+  // The list may have been replaced since it was counted, by a shorter one.
+  int32_t told = log_aborted_transactions(log, &read->slice, read->offset, aborted, count);
+  data->aborted_transactions_count = told < count ? told : count;
+  for (int32_t i = 0; i < data->aborted_transactions_count; i++) {
+    wire_fetch_response_aborted_transaction_init(&data->aborted_transactions[i]);
+    data->aborted_transactions[i].producer_id = aborted[i].producer_id;
+    data->aborted_transactions[i].first_offset = aborted[i].first_offset;
+  }
 }
 
 /// Remembers what the client is told; true when there is something to tell.
@@ -79,12 +117,17 @@ static void fetch_put_partition(struct fetch *fetch, struct fetch_item *item,
     // Kafka gives an empty list where it did not get as far as the replica, and null elsewhere.
     bool is_early = item->error == WIRE_UNKNOWN_TOPIC_ID || item->error == WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     data->aborted_transactions_count = is_early ? 0 : -1;
+    if (item->error == WIRE_UNSUPPORTED_COMPRESSION_TYPE) {
+      data->records.length = -1;
+    } else if (item->error == WIRE_KAFKA_STORAGE_ERROR && fetch->req->version < FETCH_STORAGE_ERROR_VERSION) {
+      data->error_code = WIRE_NOT_LEADER_OR_FOLLOWER;
+    }
     return;
   }
   data->high_watermark = read->state.high_watermark;
   data->last_stable_offset = read->state.last_stable_offset;
   data->log_start_offset = read->state.log_start_offset;
-  data->aborted_transactions_count = fetch->is_committed ? 0 : -1;
+  fetch_put_aborted(fetch, item, data);
   if (read->diverging_epoch >= 0) {
     data->diverging_epoch.epoch = read->diverging_epoch;
     data->diverging_epoch.end_offset = read->diverging_end_offset;

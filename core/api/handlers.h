@@ -8,16 +8,22 @@ struct api_client;
 struct api_worker;
 struct request;
 
-void produce_handle(struct request *req);          // produce.c
-void fetch_handle(struct request *req);            // fetch.c
-void list_offsets_handle(struct request *req);     // list_offsets.c
-void metadata_handle(struct request *req);         // metadata.c
-void find_coordinator_handle(struct request *req); // find_coordinator.c
-void api_versions_handle(struct request *req);     // api_versions.c
-void create_topics_handle(struct request *req);    // create_topics.c
-void delete_topics_handle(struct request *req);    // delete_topics.c
-void describe_configs_handle(struct request *req); // describe_configs.c
-void init_producer_id_handle(struct request *req); // init_producer_id.c
+void produce_handle(struct request *req);                   // produce.c
+void fetch_handle(struct request *req);                     // fetch.c
+void list_offsets_handle(struct request *req);              // list_offsets.c
+void metadata_handle(struct request *req);                  // metadata.c
+void find_coordinator_handle(struct request *req);          // find_coordinator.c
+void api_versions_handle(struct request *req);              // api_versions.c
+void create_topics_handle(struct request *req);             // create_topics.c
+void delete_topics_handle(struct request *req);             // delete_topics.c
+void delete_records_handle(struct request *req);            // delete_records.c
+void describe_configs_handle(struct request *req);          // describe_configs.c
+void init_producer_id_handle(struct request *req);          // init_producer_id.c
+void create_partitions_handle(struct request *req);         // create_partitions.c
+void describe_cluster_handle(struct request *req);          // describe_cluster.c
+void describe_producers_handle(struct request *req);        // describe_producers.c
+void describe_topic_partitions_handle(struct request *req); // describe_topic_partitions.c
+void offset_for_leader_epoch_handle(struct request *req);   // offset_for_leader_epoch.c
 
 void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
 void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c

@@ -141,11 +141,12 @@ static int64_t list_offsets_limit(const struct request *req, const struct partit
   return body->isolation_level != 0 ? state->last_stable_offset : state->high_watermark;
 }
 
-/// The error for a consumer while the high watermark lies before the leader's epoch, otherwise 0 (KIP-207).
-static int16_t list_offsets_not_available(const struct request *req, const struct partition_state *state, int64_t limit)
+/// The error for a consumer while the high watermark lies before the leader's epoch, otherwise 0 (KIP-207). For readers
+/// of committed records too it is the high watermark that counts: a transaction may stay open for long.
+static int16_t list_offsets_not_available(const struct request *req, const struct partition_state *state)
 {
   const struct wire_list_offsets_request *body = req->body;
-  if (body->replica_id != LIST_OFFSETS_CONSUMER || state->epoch_start_offset <= limit) {
+  if (body->replica_id != LIST_OFFSETS_CONSUMER || state->epoch_start_offset <= state->high_watermark) {
     return WIRE_NONE;
   }
   return req->version >= LIST_OFFSETS_NOT_AVAILABLE ? WIRE_OFFSET_NOT_AVAILABLE : WIRE_LEADER_NOT_AVAILABLE;
@@ -165,13 +166,12 @@ static void list_offsets_known(const struct request *req, const struct partition
                                struct wire_list_offsets_response_list_offsets_partition_response *result)
 {
   if (timestamp == LIST_OFFSETS_LATEST) {
-    int64_t limit = list_offsets_limit(req, part, state);
-    int16_t error = list_offsets_not_available(req, state, limit);
+    int16_t error = list_offsets_not_available(req, state);
     if (error != WIRE_NONE) {
       list_offsets_fail(result, error);
       return;
     }
-    list_offsets_found(req, -1, limit, state->leader_epoch, result);
+    list_offsets_found(req, -1, list_offsets_limit(req, part, state), state->leader_epoch, result);
   } else if (timestamp == LIST_OFFSETS_EARLIEST || timestamp == LIST_OFFSETS_EARLIEST_LOCAL) {
     int32_t epoch = log_epoch_for_offset(part->log, state->log_start_offset);
     bool is_empty = state->log_start_offset == log_end_offset(part->log);
@@ -198,7 +198,7 @@ static void list_offsets_search(const struct request *req, const struct list_off
     list_offsets_fail(lookup->result, api_wire_error(result));
     return;
   }
-  int16_t error = found.offset < 0 ? list_offsets_not_available(req, &state, limit) : WIRE_NONE;
+  int16_t error = found.offset < 0 ? list_offsets_not_available(req, &state) : WIRE_NONE;
   if (error != WIRE_NONE) {
     list_offsets_fail(lookup->result, error);
     return;

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/cluster_view.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
 #include "api/request.h"
@@ -29,9 +30,6 @@
 #include "metadata/broker_config.h"
 #include "metadata/image.h"
 #include "metadata/topic_name.h"
-#include "network/connection.h"
-#include "network/frame.h"
-#include "network/listener.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
@@ -42,9 +40,7 @@ enum {
   METADATA_LISTENER_ERROR = 6,
   METADATA_IDS = 10,
   METADATA_BY_ID = 12,
-  METADATA_OPERATIONS_TOPIC = 3576,   // bits of Kafka's AclOperation that a topic has
-  METADATA_OPERATIONS_CLUSTER = 8096, // and the cluster
-  METADATA_CREATING_MAX = 1000,       // auto-creations under way in the process; beyond, clients just ask again
+  METADATA_CREATING_MAX = 1000, // auto-creations under way in the process; beyond, clients just ask again
 };
 
 /// Topics that auto-creation works on, of all workers.
@@ -54,32 +50,10 @@ static _Atomic(int32_t) metadata_creating;
 struct metadata_view {
   struct request *req;                ///< the question
   const struct metadata_image *image; ///< the cluster, for this turn
-  const struct listener *listener;    ///< the client came through it
   int32_t topic_operations;           ///< authorized operations of a topic; INT32_MIN: not asked for
 };
 
 // ---- brokers and partitions ----
-
-/// Finds what clients of this listener are told of a broker; false when it has no address there.
-static bool metadata_address(const struct metadata_view *view, const struct metadata_broker *broker, const char **host,
-                             int32_t *port)
-{
-  if (broker == NULL) {
-    return false;
-  }
-  if (broker->id == view->req->api->broker_id) {
-    *host = view->listener->advertised.host;
-    *port = view->listener->advertised.port;
-    return true;
-  }
-  const struct metadata_endpoint *endpoint = metadata_broker_endpoint(broker, view->listener->address.name);
-  if (endpoint == NULL) {
-    return false;
-  }
-  *host = endpoint->host;
-  *port = endpoint->port;
-  return true;
-}
 
 static void metadata_fill_brokers(const struct metadata_view *view, struct wire_metadata_response *resp)
 {
@@ -89,7 +63,7 @@ static void metadata_fill_brokers(const struct metadata_view *view, struct wire_
   for (int32_t i = 0; i < image->broker_count; i++) {
     const char *host;
     int32_t port;
-    if (!metadata_address(view, image->brokers[i], &host, &port)) {
+    if (!cluster_view_address(view->req, image->brokers[i], &host, &port)) {
       continue;
     }
     struct wire_metadata_response_metadata_response_broker *entry = &resp->brokers[resp->brokers_count++];
@@ -145,7 +119,7 @@ static void metadata_fill_partition(const struct metadata_view *view, const stru
   entry->leader_epoch = -1;
   if (leader == NULL) {
     entry->error_code = WIRE_LEADER_NOT_AVAILABLE;
-  } else if (!metadata_address(view, leader, &host, &port)) {
+  } else if (!cluster_view_address(view->req, leader, &host, &port)) {
     entry->error_code =
         view->req->version >= METADATA_LISTENER_ERROR ? WIRE_LISTENER_NOT_FOUND : WIRE_LEADER_NOT_AVAILABLE;
   } else {
@@ -366,8 +340,7 @@ void metadata_handle(struct request *req)
   struct metadata_view view = {
       .req = req,
       .image = metadata_cache_get(req->api->metadata),
-      .listener = connection_listener(req->frame->conn),
-      .topic_operations = body->include_topic_authorized_operations ? METADATA_OPERATIONS_TOPIC : INT32_MIN,
+      .topic_operations = body->include_topic_authorized_operations ? CLUSTER_VIEW_TOPIC_OPERATIONS : INT32_MIN,
   };
   struct wire_metadata_response resp;
   wire_metadata_response_init(&resp);
@@ -375,7 +348,7 @@ void metadata_handle(struct request *req)
   resp.cluster_id = wire_string_from(view.image->cluster_id);
   resp.controller_id = view.image->controller_id;
   if (body->include_cluster_authorized_operations) {
-    resp.cluster_authorized_operations = METADATA_OPERATIONS_CLUSTER;
+    resp.cluster_authorized_operations = CLUSTER_VIEW_CLUSTER_OPERATIONS;
   }
   bool is_all = req->version >= METADATA_NULL_IS_ALL ? body->topics_count < 0 : body->topics_count == 0;
   if (is_all) {

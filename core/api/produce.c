@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Produce, versions 3 to 13: one batch of format 2 for each partition, checked and patched where it lies in the frame's
+// Produce, versions 0 to 13: one batch of format 2 for each partition, checked and patched where it lies in the frame's
 // buffer, then given to the appender of its partition. The answer goes out when the last partition is done.
 //
 //   find the partition -> batch_validate() -> partition_submit() ... produce_appended() -> answer
-//                     \-> what must be unpacked or packed: the pool (produce_pool.c) -/
+//                     \-> what must be unpacked, packed or converted: the pool (produce_pool.c) -/
+//
+// Versions 0 to 2 may send message sets of formats 0 and 1, which become batches. Kafka is lenient there: records
+// without one whole message in them are stored as nothing, at offset -1, and zstd is not refused.
 //
 // With acks=0 there is no answer; an error then closes the connection, which is all a client can see (KAFKA-1755). A
 // partition named twice in a request is appended once, with the last batch given, and entries of one topic are answered
@@ -24,13 +27,16 @@
 #include "network/connection.h"
 #include "network/frame.h"
 #include "os/clock.h"
+#include "record/up_convert.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
 #include "wire/produce.h"
 
 enum {
+  PRODUCE_BATCH_VERSION = 3,     // first version that has batches of format 2 only, and exactly one
   PRODUCE_TOPIC_ID_VERSION = 13, // first version with topic ids instead of names
+  PRODUCE_ANY_SIZE = 2147483639, // max.decompressed.message.bytes when it limits nothing
   PRODUCE_ZSTD_VERSION = 7,      // first version that may carry zstd (KIP-110)
 };
 
@@ -167,11 +173,13 @@ static void produce_rules(const struct produce *produce, const struct produce_pa
       .timestamp_before_max_ms = config->message_timestamp_before_max_ms,
       .timestamp_after_max_ms = config->message_timestamp_after_max_ms,
       .max_message_bytes = config->max_message_bytes,
+      // The default is no limit: then records need not be looked at.
+      .max_record_bytes =
+          config->max_decompressed_message_bytes < PRODUCE_ANY_SIZE ? config->max_decompressed_message_bytes : 0,
       .is_append_time = config->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND,
       .is_compacted = (config->cleanup_policy & CLEANUP_COMPACT) != 0,
       .needs_records = config->luka_validate == TOPIC_VALIDATE_FULL,
-      .only_format_2 = true,
-      .refuses_zstd = produce->req->version < PRODUCE_ZSTD_VERSION,
+      .refuses_zstd = produce->req->version >= PRODUCE_BATCH_VERSION && produce->req->version < PRODUCE_ZSTD_VERSION,
   };
 }
 
@@ -210,6 +218,7 @@ void produce_append(struct produce_part *part, struct partition *found, uint8_t 
   part->job.reply = produce->req->worker->loop;
   part->job.done = produce_appended;
   part->job.leader_epoch = -1;
+  part->job.is_unacknowledged = produce->acks == 0;
   part->job.batch = (struct log_batch){
       .bytes = bytes,
       .size = size,
@@ -218,6 +227,31 @@ void produce_append(struct produce_part *part, struct partition *found, uint8_t 
   };
   produce->pending++;
   partition_submit(found, &part->job);
+}
+
+/// Looks what versions 0 to 2 sent: a batch like those of today, a message set, or nothing whole.
+///
+/// @param[out] is_old  a message set
+/// @return false when the part is done
+static bool produce_check_old(struct produce_part *part, bool *is_old)
+{
+  if (part->records.length < 0) {
+    part->error = WIRE_INVALID_RECORD; // Kafka never answers
+    return false;
+  }
+  int format =
+      part->records.length == 0 ? ERR_NOT_FOUND : message_set_format(part->records.data, (size_t)part->records.length);
+  if (format == ERR_NOT_FOUND) {
+    part->is_append_time = false;
+    part->job.batch.base_offset = -1;
+    return false;
+  }
+  if (format < 0) {
+    part->error = api_wire_error(format);
+    return false;
+  }
+  *is_old = format < BATCH_FORMAT_MAX;
+  return true;
 }
 
 static void produce_submit(struct produce *produce, const struct metadata_image *image, struct produce_part *part)
@@ -232,11 +266,19 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   struct batch_rules rules;
   produce_rules(produce, part, config, found, &rules);
   part->is_append_time = rules.is_append_time;
+  bool is_old = false;
+  if (produce->req->version < PRODUCE_BATCH_VERSION && !produce_check_old(part, &is_old)) {
+    return;
+  }
+  if (is_old) {
+    produce_pool(part, found, &rules, config, true);
+    return;
+  }
   bool is_recompressed = produce_needs_recompress(part, config);
   rules.needs_records |= is_recompressed;
   size_t size = part->records.length > 0 ? (size_t)part->records.length : 0;
   if (is_recompressed || batch_validate_unpacks(part->records.data, size, &rules)) {
-    produce_pool(part, found, &rules, config);
+    produce_pool(part, found, &rules, config, false);
     return;
   }
   produce_validate(part, found, &rules, &produce->req->arena);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batches that take long: those whose compressed records must be looked at, and those of topics with a compression.type
-// of their own that come in another codec. A batch of 100 KB may unpack to 100 MB, so the pool does that; a worker
-// would keep all of its connections waiting.
+// Batches that take long: those whose compressed records must be looked at, those of topics with a compression.type of
+// their own that come in another codec, and the message sets of old producers, which become batches here. A batch of
+// 100 KB may unpack to 100 MB, so the pool does that; a worker would keep all of its connections waiting.
 //
-//   worker: produce_pool() holds the connection -> pool: validate, pack anew -> worker: append, release the connection
+//   worker: produce_pool() holds the connection -> pool: validate, convert, pack anew -> worker: append, release the
+//   connection
 #include <string.h>
 
 #include "api/api.h"
@@ -19,6 +20,7 @@
 #include "record/codec.h"
 #include "record/iterate.h"
 #include "record/recompress.h"
+#include "record/up_convert.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
 
@@ -69,10 +71,25 @@ static void produce_recompress(struct produce_pooled *pooled)
   }
 }
 
+/// Makes a batch of a message set, or sets the part's error.
+static void produce_convert(struct produce_pooled *pooled)
+{
+  struct produce_part *part = pooled->part;
+  int result = message_set_convert(part->records.data, (size_t)part->records.length, &pooled->rules, pooled->codec,
+                                   pooled->level, &pooled->packed, &part->verdict);
+  if (result < 0) {
+    part->error = api_wire_error(result);
+  }
+}
+
 static void produce_pool_work(struct pool_job *job)
 {
   struct produce_pooled *pooled = CONTAINER_OF(job, struct produce_pooled, job);
   struct produce_part *part = pooled->part;
+  if (pooled->is_old) {
+    produce_convert(pooled);
+    return;
+  }
   produce_validate(part, pooled->found, &pooled->rules, &pooled->arena);
   if (part->error == WIRE_NONE && pooled->codec >= 0 && batch_needs_recompress(part->records.data, pooled->codec)) {
     produce_recompress(pooled);
@@ -119,7 +136,7 @@ static void produce_pool_done(struct pool_job *job)
 }
 
 void produce_pool(struct produce_part *part, struct partition *found, const struct batch_rules *rules,
-                  const struct topic_config *config)
+                  const struct topic_config *config, bool is_old)
 {
   struct produce *produce = part->produce;
   struct request *req = produce->req;
@@ -129,6 +146,7 @@ void produce_pool(struct produce_part *part, struct partition *found, const stru
   pooled->found = partition_ref(found);
   pooled->rules = *rules;
   pooled->codec = produce_codec(config, &pooled->level);
+  pooled->is_old = is_old;
   produce->pending++;
   req->client->hold_count++;
   pool_submit_long(req->api->pool, &pooled->job, produce_pool_work, req->worker->loop, produce_pool_done);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A Produce request under way: produce.c finds, validates, appends and answers; produce_pool.c takes those batches
-// round by the pool that must be unpacked or packed.
+// round by the pool that must be unpacked, packed or converted.
 #pragma once
 
 #include <stdbool.h>
@@ -46,6 +46,7 @@ struct produce_pooled {
   struct record_buffer packed; ///< the batch in the topic's codec, owned; empty when the client's bytes are used
   int codec;                   ///< the topic's own codec; -1: as the producer sent it
   int level;                   ///< its level
+  bool is_old;                 ///< a message set of format 0 or 1, to be converted
 };
 
 /// One request, in its arena.
@@ -68,11 +69,13 @@ void produce_validate(struct produce_part *part, const struct partition *found, 
 /// Whether a part's batch is not in the codec that its topic asks for; false where there is no batch. Any thread.
 bool produce_needs_recompress(const struct produce_part *part, const struct topic_config *config);
 
-/// Validates a part on the pool, and gives its batch the codec that the topic asks for; then calls produce_append() or
-/// leaves an error in the part. Until then the connection's next Produce is held back, so that it does not overtake
-/// this one. On the request's worker.
+/// Validates a part on the pool, makes a batch of what is old, and gives it the codec that the topic asks for; then
+/// calls produce_append() or leaves an error in the part. Until then the connection's next Produce is held back, so
+/// that it does not overtake this one. On the request's worker.
+///
+/// @param is_old  the part's records are a message set of format 0 or 1
 void produce_pool(struct produce_part *part, struct partition *found, const struct batch_rules *rules,
-                  const struct topic_config *config);
+                  const struct topic_config *config, bool is_old);
 
 /// Gives a validated batch to the appender of its partition. On the request's worker.
 void produce_append(struct produce_part *part, struct partition *found, uint8_t *bytes, size_t size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A change of topics on its way to the controller and back: creating, deleting, auto-creating. It outlives the request
-// that asked for it, which may give up waiting, or (auto-creation) never waited; so what the controller works on lies
-// in an arena of its own.
+// A change of topics on its way to the controller and back: creating, adding partitions, deleting, auto-creating. It
+// outlives the request that asked for it, which may give up waiting, or (auto-creation) never waited; so what the
+// controller works on lies in an arena of its own.
 //
 //   handler -> topic_change_new -> controller ... control thread ... -> topic_change_done -> answer(change) -> request
 //                                      or earlier: the request's time is up -> answer(change), is_timed_out
@@ -35,11 +35,12 @@ struct topic_change {
   union {
     struct controller_create create; ///< topics to create
     struct controller_drop drop;     ///< topics to delete
+    struct controller_grow grow;     ///< topics to add partitions to
   };
 };
 
-/// Begins a change; the caller fills in `create` or `drop`, whose `done` calls topic_change_done(), and gives it to the
-/// controller. On the worker's thread.
+/// Begins a change; the caller fills in `create`, `drop` or `grow`, whose `done` calls topic_change_done(), and gives
+/// it to the controller. On the worker's thread.
 ///
 /// @param req         who waits, answered by `answer`; NULL: nobody does
 /// @param timeout_ms  how long it waits at most. Clients that say 0 or less do not want to wait for a whole cluster;

@@ -21,3 +21,8 @@ uint32_t crc32c_update(uint32_t crc, const void *bytes, size_t size)
   }
   return ~state;
 }
+
+uint32_t crc32_zlib(const void *bytes, size_t size)
+{
+  return crc32_gzip_refl(0, bytes, size);
+}

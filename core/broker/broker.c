@@ -2,8 +2,9 @@
 //
 // Start and stop, in one order:
 //
-//   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, topic
-//   blocks are applied, logs are opened and recovered, the image is published -> accepting
+//   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, what is
+//   to be adopted is (adoption.h), topic blocks are applied, logs are opened and recovered, the image is published ->
+//   accepting
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
@@ -24,6 +25,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/slog.h"
+#include "broker/adoption.h"
 #include "broker/options.h"
 #include "controller/controller.h"
 #include "event/loop.h"
@@ -48,6 +50,9 @@ enum {
   BROKER_SEGMENTS_MIN = 64,    // segment files that may stay open
   BROKER_SEGMENTS_MAX = 8192,
   BROKER_CONNECTIONS_MIN = 16,
+  BROKER_FILES_LOW = 1024,              // limit on open files that is worth a warning
+  BROKER_MEMORY_SHARE = 8,              // requests, and answers, may take one part in so many of the memory
+  BROKER_MEMORY_MIN = 64 * 1024 * 1024, // but at least so many bytes
 };
 
 struct broker {
@@ -55,6 +60,8 @@ struct broker {
   struct epoch_thread epoch;                                ///< the main thread's, for closing logs
   const struct broker_options *options;                     ///< borrowed
   struct arena arena;                                       ///< what settings point to
+  int32_t id;                                               ///< of this broker
+  struct adoption adoption;                                 ///< what is taken up that Kafka wrote
   struct log_identity identity;                             ///< what the data directories say about themselves
   struct event_loop control;                                ///< the control thread's loop
   bool has_control;                                         ///< `control` was created
@@ -111,7 +118,7 @@ static void broker_change_done(void *arg, int result)
 static int broker_claim(struct broker *broker)
 {
   if (!broker->are_logs_claimed) {
-    TRY(log_manager_claim(broker->logs, broker->options->id, controller_cluster_id(broker->controller),
+    TRY(log_manager_claim(broker->logs, broker->id, controller_cluster_id(broker->controller),
                           broker->options->metadata));
     broker->are_logs_claimed = true;
   }
@@ -191,7 +198,7 @@ static void broker_stop_controller_step(struct mail *mail)
 /// Shares out the descriptors that the process may have: a quarter for segment files that stay open (they are closed
 /// and opened again as they are needed, and one in use is never closed), most of the rest for connections.
 ///
-/// @return the most connections that there may be at a time
+/// @return the most connections that there may be at a time, whatever max.connections says
 static int broker_share_files(const struct broker *broker)
 {
   const struct broker_config *config = &broker->options->config->broker;
@@ -208,14 +215,44 @@ static int broker_share_files(const struct broker *broker)
   int connections = files - segments - BROKER_FILES_OTHER - BROKER_FILES_WORKER * broker->options->workers;
   connections = connections < BROKER_CONNECTIONS_MIN ? BROKER_CONNECTIONS_MIN : connections;
   log_file_set_budget(segments);
-  if (config->max_connections <= connections) {
-    return config->max_connections;
+  if (files < BROKER_FILES_LOW) {
+    slog_warn("the limit on open files is only %d: %d connections and %d open segments at a time; raise it (ulimit -n)",
+              files, connections, segments);
   }
-  if (broker_config_is_set(config, BROKER_CONFIG_max_connections)) {
+  if (config->max_connections > connections && broker_config_is_set(config, BROKER_CONFIG_max_connections)) {
     slog_warn("max_connections is %d, but the limit on open files (%d) allows %d", config->max_connections, files,
               connections);
   }
   return connections;
+}
+
+/// What a bound on memory comes to; `missing` when it is not set.
+static int64_t broker_memory(const struct broker_config *config, enum broker_config_index index, int64_t value,
+                             int64_t missing)
+{
+  return !broker_config_is_set(config, index) ? missing : value <= 0 ? INT64_MAX : value;
+}
+
+/// Bounds of memory, and whether they agree with the largest request.
+static int broker_share_memory(const struct broker_config *config, int64_t *requests, int64_t *answers)
+{
+  int64_t share = limits_memory() / BROKER_MEMORY_SHARE;
+  share = share < BROKER_MEMORY_MIN ? BROKER_MEMORY_MIN : share;
+  int64_t largest = config->socket_request_max_bytes;
+  *requests = broker_memory(config, BROKER_CONFIG_queued_max_request_bytes, config->queued_max_request_bytes,
+                            share < largest ? largest : share);
+  *answers = broker_memory(config, BROKER_CONFIG_luka_queued_max_response_bytes, config->luka_queued_max_response_bytes,
+                           share);
+  if (*requests < largest) {
+    return error_set(ERR_CONFIG, "queued_max_request_bytes must be larger or equal to socket_request_max_bytes (%lld)",
+                     (long long)largest);
+  }
+  const char *overrides = config->text[BROKER_CONFIG_max_connections_per_ip_overrides];
+  if (config->max_connections_per_ip == 0 && (overrides == NULL || overrides[0] == '\0')) {
+    return error_set(ERR_CONFIG,
+                     "max_connections_per_ip can be set to zero only if max_connections_per_ip_overrides is set");
+  }
+  return 0;
 }
 
 /// Puts texts around the latest error's sentence; returns `result`.
@@ -232,7 +269,7 @@ static int broker_open_logs(struct broker *broker)
   struct log_manager_config settings = {
       .dirs = options->data,
       .dir_count = (size_t)options->data_count,
-      .node_id = options->id,
+      .node_id = options->is_id_set ? options->id : -1,
       .metadata = options->metadata,
       .recovery_threads = config->num_recovery_threads_per_data_dir,
       .retention_check_ms = config->log_retention_check_interval_ms,
@@ -270,6 +307,8 @@ static int broker_check_identity(struct broker *broker)
 {
   const char *path = broker->options->metadata;
   log_manager_identity(broker->logs, &broker->identity);
+  bool is_id_found = !broker->options->is_id_set && broker->identity.node_id >= 0;
+  broker->id = is_id_found ? broker->identity.node_id : broker->options->id;
   const char *dir = NULL;
   const char *partitions = broker_found(broker, &dir);
   if (broker->identity.metadata != NULL && access(path, F_OK) != 0) {
@@ -283,17 +322,26 @@ static int broker_check_identity(struct broker *broker)
                            "restore it, or remove the directory to start empty: all records are lost",
                            path, dir, partitions);
   }
-  if (broker->identity.is_foreign && broker->identity.metadata != NULL) {
+  // Looked into before anything is made: an adoption that cannot be leaves no trace.
+  bool is_new = broker->identity.is_foreign && access(path, F_OK) != 0;
+  return is_new || broker->options->is_adopting ? adoption_survey(&broker->adoption, broker->logs) : 0;
+}
+
+/// Whether this start adopts; now that the metastore can be asked.
+static int broker_decide_adoption(struct broker *broker)
+{
+  bool is_adopting = false;
+  TRY(adoption_decide(broker->store, &broker->identity, broker->options->is_adopting, &is_adopting));
+  if (!is_adopting && broker->identity.is_foreign) {
     return error_set(ERR_CONFIG,
-                     "one of the data directories holds partitions but was never Luka's: taking over what another "
-                     "broker wrote is not supported yet");
+                     "data directory %s holds partitions but is not known to metadata %s: start once with --adopt to "
+                     "take them up, or use another directory; nothing was changed",
+                     broker->identity.foreign_dir, broker->options->metadata);
   }
-  if (broker->identity.is_foreign) {
-    return error_set(ERR_CONFIG,
-                     "data directory %s holds partitions (%s) but was never Luka's: taking over what another broker "
-                     "wrote is not supported yet",
-                     dir, partitions);
+  if (is_adopting && !broker->adoption.is_surveyed) {
+    TRY(adoption_survey(&broker->adoption, broker->logs));
   }
+  broker->adoption.is_adopting = is_adopting;
   return 0;
 }
 
@@ -339,14 +387,18 @@ static int broker_open_server(struct broker *broker)
       .max_request_bytes = config->socket_request_max_bytes,
       // 0 would be the server's own default.
       .max_idle_ms = config->connections_max_idle_ms == 0 ? 1 : config->connections_max_idle_ms,
-      .max_connections = broker_share_files(broker),
+      .max_connections = config->max_connections,
+      .max_per_ip = config->max_connections_per_ip,
+      .ip_overrides = config->text[BROKER_CONFIG_max_connections_per_ip_overrides],
       .send_buffer_bytes = config->socket_send_buffer_bytes,
       .receive_buffer_bytes = config->socket_receive_buffer_bytes,
       .backlog = config->socket_listen_backlog_size,
   };
+  TRY(broker_share_memory(config, &settings.max_request_memory, &settings.max_answer_memory));
+  settings.connection_room = broker_share_files(broker);
   struct connection_callbacks callbacks;
   broker->api.config = config;
-  broker->api.broker_id = options->id;
+  broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
   broker->api.pool = broker->pool;
   api_callbacks(&broker->api, &callbacks);
@@ -377,8 +429,9 @@ static void broker_make_replicas(struct broker *broker)
     broker->worker_loops[i] = &server_worker(broker->server, i)->loop;
   }
   struct replica_manager_options settings = {
-      .broker_id = broker->options->id,
+      .broker_id = broker->id,
       .logs = broker->logs,
+      .is_adopting = broker->adoption.is_adopting,
       .pool = broker->pool,
       .control = &broker->control,
       .workers = broker->worker_loops,
@@ -418,7 +471,7 @@ static int broker_load(struct broker *broker)
   const struct lua_config *config = broker->options->config;
   const char *cluster_id = broker->identity.cluster_id;
   struct controller_settings settings = {
-      .broker_id = broker->options->id,
+      .broker_id = broker->id,
       .rack = config->broker.text[BROKER_CONFIG_broker_rack],
       .endpoints = broker->endpoints,
       .endpoint_count = broker->options->listen_count,
@@ -426,6 +479,7 @@ static int broker_load(struct broker *broker)
       .is_clean_start = log_manager_was_clean(broker->logs),
       .static_topics = broker_static_topics(broker),
       .static_topic_count = config->topic_count,
+      .adoption = broker->adoption.is_adopting ? &broker->adoption.found : NULL,
       .store = broker->store,
       .cache = &broker->metadata,
       .config = &config->broker,
@@ -465,6 +519,7 @@ static int broker_build(struct broker *broker)
   TRY(broker_check_identity(broker));
   TRY(broker_open_server(broker));
   TRY(broker_open_metastore(broker));
+  TRY(broker_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
   return server_accept(broker->server);
@@ -483,7 +538,7 @@ int broker_start(const struct broker_options *options, struct broker **broker)
     broker_stop(made);
     return error_record(result, 0, error.file, error.line, "%s", error.message);
   }
-  slog_info("broker %d of cluster %s is up after %lld ms", options->id, controller_cluster_id(made->controller),
+  slog_info("broker %d of cluster %s is up after %lld ms", made->id, controller_cluster_id(made->controller),
             (long long)((clock_mono_ns() - start_ns) / 1000000));
   broker_announce(made);
   *broker = made;
@@ -527,6 +582,7 @@ int broker_stop(struct broker *broker)
     event_loop_destroy(&broker->control);
   }
   server_delete(broker->server);
+  adoption_destroy(&broker->adoption);
   arena_destroy(&broker->arena);
   // Twice: freeing a log retires its files.
   epoch_collect();

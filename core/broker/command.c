@@ -32,6 +32,7 @@ struct command {
   int set_count;                ///< how many
   int log_level;                ///< enum slog_level; -1: not given
   bool is_json;                 ///< --log-format json
+  bool is_adopting;             ///< --adopt
   bool is_debug;                ///< --debug
   bool is_help;                 ///< --help
 };
@@ -56,6 +57,8 @@ static const char serve_help[] =
     "\n"
     "  --set KEY=VALUE      set a key of broker { ... }, or any Kafka broker config that is served here, in\n"
     "                       snake_case; wins over the file. Repeat it for lists: --set data=/a --set data=/b\n"
+    "  --adopt              take up partitions in the data directories that the metadata does not know, Apache\n"
+    "                       Kafka's above all. Without it that happens only where there is no metadata yet\n"
     "  --log-level LEVEL    error, warn, info or debug; wins over log_level of the file\n"
     "  --log-format FORMAT  text or json\n"
     "  --debug              print a traceback with errors of the configuration\n"
@@ -205,8 +208,9 @@ static int command_take_set(struct command *command, char *value)
 /// Takes an option with its value, given behind '=' or as the next argument. `*index` moves to the last one used.
 static int command_take_option(struct command *command, int argc, char **argv, int *index)
 {
-  static const char *const names[] = {"--set", "--log-level", "--log-format", "--debug", "--help", "--version"};
-  enum { SET, LEVEL, FORMAT, DEBUG, HELP, VERSION, COUNT };
+  static const char *const names[] = {"--set",   "--log-level", "--log-format", "--debug",
+                                      "--adopt", "--help",      "--version"};
+  enum { SET, LEVEL, FORMAT, DEBUG, ADOPT, HELP, VERSION, COUNT };
   char *option = argv[*index];
   size_t length = strcspn(option, "=");
   int which = 0;
@@ -230,6 +234,7 @@ static int command_take_option(struct command *command, int argc, char **argv, i
       return command_refuse("%s takes no value", names[which]);
     }
     command->is_debug = command->is_debug || which == DEBUG;
+    command->is_adopting = command->is_adopting || which == ADOPT;
     command->is_help = command->is_help || which == HELP;
     command->verb = which == VERSION ? command_find_verb("version") : command->verb;
     return COMMAND_OK;
@@ -522,6 +527,7 @@ static int command_serve(const struct command *command)
   if (options_create(&config, &options) < 0) {
     command_fail(command, error_last()->message);
   } else {
+    options.is_adopting = command->is_adopting;
     command_announce(command, &options);
     status = command_serve_options(command, &options, &signals);
     options_destroy(&options);

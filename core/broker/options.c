@@ -14,6 +14,7 @@ int options_create(const struct lua_config *config, struct broker_options *optio
 {
   struct broker_options made = {
       .id = config->id,
+      .is_id_set = config->is_id_set,
       .listen = config->listen,
       .listen_count = config->listen_count,
       .advertise = config->advertise,

@@ -4,12 +4,15 @@
 // from the lua_config but what options_create() made.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lua/config.h"
 
 struct broker_options {
   int32_t id;                      ///< of this broker, 0 and above
+  bool is_id_set;                  ///< false: the id that the data directories name comes first
+  bool is_adopting;                ///< --adopt: take up partitions that the metastore does not know
   const char *const *listen;       ///< addresses to listen on, as listener_parse() takes them
   int listen_count;                ///< 1 to SERVER_LISTENERS_MAX
   const char *const *advertise;    ///< addresses to tell clients, one for each of listen; or none

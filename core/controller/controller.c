@@ -4,6 +4,7 @@
 // callback on the control loop.
 //
 //   create: decide -> write nodes -> open replicas -> publish -> answer
+//   grow:   decide -> write nodes -> open the new replicas -> publish -> answer
 //   delete: decide -> write /admin/delete_topics -> publish without them -> delete replicas -> delete nodes -> answer
 //
 // A crash after the first write of a deletion leaves the request node behind; the next load finishes the deletion.
@@ -42,7 +43,12 @@ static void drop_topics(struct controller *controller)
 {
   for (int32_t i = 0; i < controller->topic_count; i++) {
     metadata_topic_unref(controller->topics[i]);
+    if (controller->opened) {
+      metadata_topic_unref(controller->opened[i]);
+    }
   }
+  mem_free(controller->opened);
+  controller->opened = NULL;
   mem_free(controller->topics);
   controller->topics = NULL;
   controller->topic_count = 0;
@@ -81,6 +87,11 @@ static struct controller_drop *drop_of(struct controller_request *request)
   return CONTAINER_OF(request, struct controller_drop, base);
 }
 
+static struct controller_grow *grow_of(struct controller_request *request)
+{
+  return CONTAINER_OF(request, struct controller_grow, base);
+}
+
 static struct controller_producer_id *producer_id_of(struct controller_request *request)
 {
   return CONTAINER_OF(request, struct controller_producer_id, base);
@@ -96,33 +107,41 @@ static void deliver(struct mail *mail)
     case CONTROLLER_DROP:
       drop_of(request)->done(drop_of(request));
       break;
+    case CONTROLLER_GROW:
+      grow_of(request)->done(grow_of(request));
+      break;
     case CONTROLLER_PRODUCER_ID:
       producer_id_of(request)->done(producer_id_of(request));
       break;
   }
 }
 
-/// Gives an error to every topic that would have been changed, or to the producer; `is_all`: to every topic.
-static void fail_request(struct controller_request *request, int16_t code, const char *message, bool is_all)
+static void fail_drop(struct controller_drop *drop, int16_t code, const char *message, bool is_all)
 {
-  if (request->kind == CONTROLLER_PRODUCER_ID) {
-    producer_id_of(request)->id = -1;
-    producer_id_of(request)->error_code = code;
-    return;
-  }
-  if (request->kind == CONTROLLER_DROP) {
-    struct controller_drop *drop = drop_of(request);
-    for (int32_t i = 0; i < drop->topic_count; i++) {
-      struct controller_old_topic *topic = &drop->topics[i];
-      if (is_all || (topic->error_code == WIRE_NONE && !topic->is_repeat)) {
-        topic->is_repeat = false;
-        topic->error_code = code;
-        topic->error_message = message;
-      }
+  for (int32_t i = 0; i < drop->topic_count; i++) {
+    struct controller_old_topic *topic = &drop->topics[i];
+    if (is_all || (topic->error_code == WIRE_NONE && !topic->is_repeat)) {
+      topic->is_repeat = false;
+      topic->error_code = code;
+      topic->error_message = message;
     }
-    return;
   }
-  struct controller_create *create = create_of(request);
+}
+
+static void fail_grow(struct controller_grow *grow, int16_t code, const char *message, bool is_all)
+{
+  for (int32_t i = 0; i < grow->topic_count; i++) {
+    struct controller_grown_topic *topic = &grow->topics[i];
+    if (is_all || (topic->error_code == WIRE_NONE && !topic->is_repeat)) {
+      topic->is_repeat = false;
+      topic->error_code = code;
+      topic->error_message = message;
+    }
+  }
+}
+
+static void fail_create(struct controller_create *create, int16_t code, const char *message, bool is_all)
+{
   for (int32_t i = 0; i < create->topic_count; i++) {
     struct controller_new_topic *topic = &create->topics[i];
     if (is_all || (topic->error_code == WIRE_NONE && !topic->is_repeat)) {
@@ -137,12 +156,60 @@ static void fail_request(struct controller_request *request, int16_t code, const
   }
 }
 
+/// Gives an error to every topic that would have been changed, or to the producer; `is_all`: to every topic.
+static void fail_request(struct controller_request *request, int16_t code, const char *message, bool is_all)
+{
+  switch (request->kind) {
+    case CONTROLLER_CREATE:
+      fail_create(create_of(request), code, message, is_all);
+      break;
+    case CONTROLLER_DROP:
+      fail_drop(drop_of(request), code, message, is_all);
+      break;
+    case CONTROLLER_GROW:
+      fail_grow(grow_of(request), code, message, is_all);
+      break;
+    case CONTROLLER_PRODUCER_ID:
+      producer_id_of(request)->id = -1;
+      producer_id_of(request)->error_code = code;
+      break;
+  }
+}
+
+/// The loop that a request's `done` runs on.
+static struct event_loop *reply_of(struct controller_request *request)
+{
+  switch (request->kind) {
+    case CONTROLLER_CREATE:
+      return create_of(request)->reply;
+    case CONTROLLER_DROP:
+      return drop_of(request)->reply;
+    case CONTROLLER_GROW:
+      return grow_of(request)->reply;
+    default:
+      return producer_id_of(request)->reply;
+  }
+}
+
+/// Where the texts of a request's answer are.
+static struct arena *arena_of(struct controller *controller, struct controller_request *request)
+{
+  switch (request->kind) {
+    case CONTROLLER_CREATE:
+      return create_of(request)->arena;
+    case CONTROLLER_DROP:
+      return drop_of(request)->arena;
+    case CONTROLLER_GROW:
+      return grow_of(request)->arena;
+    default:
+      return &controller->arena;
+  }
+}
+
 /// Has a request's `done` run, on its loop.
 static void answer(struct controller_request *request)
 {
-  struct event_loop *reply = request->kind == CONTROLLER_CREATE ? create_of(request)->reply
-                             : request->kind == CONTROLLER_DROP ? drop_of(request)->reply
-                                                                : producer_id_of(request)->reply;
+  struct event_loop *reply = reply_of(request);
   request->mail.run = deliver;
   if (reply) {
     event_loop_post(reply, &request->mail);
@@ -210,10 +277,7 @@ void controller_finish(struct controller *controller)
 void controller_fail_write(struct controller *controller)
 {
   const struct metastore_request *request = &controller->request;
-  struct controller_request *current = controller->current;
-  struct arena *arena = current->kind == CONTROLLER_CREATE ? create_of(current)->arena
-                        : current->kind == CONTROLLER_DROP ? drop_of(current)->arena
-                                                           : &controller->arena;
+  struct arena *arena = arena_of(controller, controller->current);
   const struct metastore_op *op = &request->ops[request->failed_op];
   if (op->kind == METASTORE_CHECK && (request->result == ERR_BAD_VERSION || request->result == ERR_NOT_FOUND)) {
     slog_warn("another broker has become controller");
@@ -291,7 +355,7 @@ static void keep_topics(struct controller *controller, const struct metadata_top
   CHECK(controller->topic_count == count);
 }
 
-static struct topic_plan_context plan_context(const struct controller *controller)
+struct topic_plan_context controller_plan_context(const struct controller *controller)
 {
   return (struct topic_plan_context){
       .image = metadata_cache_get(controller->settings.cache),
@@ -302,7 +366,7 @@ static struct topic_plan_context plan_context(const struct controller *controlle
 
 // ---- creating ----
 
-static void create_opened(struct controller *controller)
+void controller_replicas_opened(struct controller *controller)
 {
   struct metadata_draft *draft = metadata_draft_new(metadata_cache_get(controller->settings.cache));
   for (int32_t i = 0; i < controller->topic_count; i++) {
@@ -327,12 +391,12 @@ static void create_written(struct metastore_request *request)
     controller_warn_compaction(topic);
   }
   controller_apply(controller, CONTROLLER_OPEN_REPLICAS, changed_topics(controller), controller->topic_count, false,
-                   create_opened);
+                   controller_replicas_opened);
 }
 
 static void create_begin(struct controller *controller, struct controller_create *create)
 {
-  struct topic_plan_context context = plan_context(controller);
+  struct topic_plan_context context = controller_plan_context(controller);
   struct metadata_topic **made = arena_alloc(create->arena, (size_t)create->topic_count * sizeof *made);
   int32_t count = topic_plan_create(&context, create, made);
   if (count == 0) {
@@ -391,7 +455,7 @@ static void delete_asked(struct metastore_request *request)
 
 static void delete_begin(struct controller *controller, struct controller_drop *drop)
 {
-  struct topic_plan_context context = plan_context(controller);
+  struct topic_plan_context context = controller_plan_context(controller);
   const struct metadata_topic **doomed = arena_alloc(drop->arena, (size_t)drop->topic_count * sizeof *doomed);
   int32_t count = topic_plan_delete(&context, drop, doomed);
   if (count == 0) {
@@ -415,6 +479,8 @@ static void begin_change(struct controller *controller)
 {
   if (controller->current->kind == CONTROLLER_DROP) {
     delete_begin(controller, drop_of(controller->current));
+  } else if (controller->current->kind == CONTROLLER_GROW) {
+    controller_grow_begin(controller, grow_of(controller->current));
   } else {
     create_begin(controller, create_of(controller->current));
   }
@@ -483,6 +549,11 @@ void controller_create_topics(struct controller *controller, struct controller_c
 void controller_delete_topics(struct controller *controller, struct controller_drop *drop)
 {
   post(controller, &drop->base, CONTROLLER_DROP);
+}
+
+void controller_add_partitions(struct controller *controller, struct controller_grow *grow)
+{
+  post(controller, &grow->base, CONTROLLER_GROW);
 }
 
 void controller_new_producer_id(struct controller *controller, struct controller_producer_id *request)

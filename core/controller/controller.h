@@ -71,6 +71,25 @@ struct static_topic {
   const char *place;                  ///< where it is written, for messages: "config.lua:12"
 };
 
+/// A partition's folder that may be adopted; everything is borrowed.
+struct controller_found {
+  const char *topic;    ///< topic name, checked
+  int32_t partition;    ///< partition number
+  struct uuid topic_id; ///< zero: its folder does not say
+  int32_t leader_epoch; ///< the latest that its log has seen, -1: none
+  const char *dir;      ///< data directory, for messages
+};
+
+/// What is to be adopted; everything is borrowed.
+struct controller_adoption {
+  const struct controller_found *found; ///< sorted by topic and partition, also those that are known
+  int32_t count;                        ///< how many
+  int64_t producer_id;                  ///< the highest in use, -1: none
+};
+
+/// In the metastore as long as an adoption is under way.
+#define CONTROLLER_ADOPTION_PATH "/luka/adoption"
+
 /// Everything is borrowed for the controller's life.
 struct controller_settings {
   int32_t broker_id;                         ///< this broker
@@ -79,13 +98,14 @@ struct controller_settings {
   int32_t endpoint_count;                    ///< >= 1
   const char *cluster_id;                    ///< the id of the data directories, or NULL: the metastore's, or a new one
   bool is_clean_start; ///< the last stop was clean: leader epochs stay as they were; otherwise each rises by one
-  const struct static_topic *static_topics; ///< topic blocks, applied by controller_load() where they have changed
-  int32_t static_topic_count;               ///< how many
-  struct metastore *store;                  ///< opened on `loop`
-  struct metadata_cache *cache;             ///< where images go
-  const struct broker_config *config;       ///< resolved
-  struct event_loop *loop;                  ///< control
-  struct controller_hooks hooks;            ///< copied
+  const struct static_topic *static_topics;   ///< topic blocks, applied by controller_load() where they have changed
+  int32_t static_topic_count;                 ///< how many
+  const struct controller_adoption *adoption; ///< taken up by controller_load(); NULL: nothing is
+  struct metastore *store;                    ///< opened on `loop`
+  struct metadata_cache *cache;               ///< where images go
+  const struct broker_config *config;         ///< resolved
+  struct event_loop *loop;                    ///< control
+  struct controller_hooks hooks;              ///< copied
 };
 
 /// Makes a controller; nothing happens yet. Owned: controller_delete().
@@ -100,9 +120,9 @@ void controller_delete(struct controller *controller);
 /// control loop, or before it runs.
 ///
 /// @param ready  called on the control loop with 0, or ERR_EXISTS (another broker has this id), ERR_CONFIG (cluster id
-///               differs), ERR_TOPIC_BLOCK (the sentence begins with its place), ERR_CORRUPT (a node cannot be read),
-///               ERR_IO ...; error_last() has the sentence. On failure the controller stays idle and answers every
-///               request with NOT_CONTROLLER
+///               differs), ERR_CONFIG (something cannot be adopted), ERR_TOPIC_BLOCK (the sentence begins with its
+///               place), ERR_CORRUPT (a node cannot be read), ERR_IO ...; error_last() has the sentence. On failure the
+///               controller stays idle and answers every request with NOT_CONTROLLER
 void controller_load(struct controller *controller, void (*ready)(void *arg, int result), void *arg);
 
 /// Ends the work in good order while all loops run: requests that wait, and those that still come, get NOT_CONTROLLER;
@@ -110,6 +130,10 @@ void controller_load(struct controller *controller, void (*ready)(void *arg, int
 ///
 /// @param stopped  called on the control loop, once, when no request is under way any more
 void controller_stop(struct controller *controller, void (*stopped)(void *arg), void *arg);
+
+/// Checks what can be checked of an adoption without the metastore, so that one that cannot be leaves no trace.
+/// @return 0, ERR_CONFIG
+int controller_check_adoption(const struct controller_adoption *adoption);
 
 /// The cluster's id, once loaded.
 const char *controller_cluster_id(const struct controller *controller);
@@ -119,6 +143,7 @@ const char *controller_cluster_id(const struct controller *controller);
 enum controller_request_kind {
   CONTROLLER_CREATE,      ///< a struct controller_create
   CONTROLLER_DROP,        ///< a struct controller_drop
+  CONTROLLER_GROW,        ///< a struct controller_grow
   CONTROLLER_PRODUCER_ID, ///< a struct controller_producer_id
 };
 
@@ -203,6 +228,36 @@ struct controller_drop {
 /// Deletes topics. Any thread; never blocks. When `done` runs, the image has no such topics and the names may be used
 /// again; their files may still be on their way out.
 void controller_delete_topics(struct controller *controller, struct controller_drop *drop);
+
+// ---- adding partitions ----
+
+/// One topic to which partitions are to be added, and what came of it.
+struct controller_grown_topic {
+  const char *name;                          ///< NUL-terminated
+  size_t name_length;                        ///< bytes before that NUL as the client counted them
+  int32_t partitions;                        ///< how many it is to have in all
+  int32_t assignment_count;                  ///< entries of `assignments`; -1: the controller places
+  struct controller_assignment *assignments; ///< one for each new partition, in order; `partition` is not looked at
+  bool is_repeat;                            ///< out: a later entry of a name given twice: no entry in the answer
+  int16_t error_code;                        ///< out: Kafka's, 0: the partitions are there (or would be)
+  const char *error_message;                 ///< out: NULL where Kafka says no more
+};
+
+/// A request to add partitions to topics. Embed it in the worker's request.
+struct controller_grow {
+  struct controller_request base;             ///< first; the controller's
+  struct arena *arena;                        ///< of the request; the controller's until done
+  struct controller_grown_topic *topics;      ///< what to add to
+  int32_t topic_count;                        ///< how many
+  bool is_validate_only;                      ///< check, write nothing
+  struct event_loop *reply;                   ///< loop that `done` runs on; NULL: on the control thread
+  void (*done)(struct controller_grow *grow); ///< called once
+  void *arg;                                  ///< the caller's
+};
+
+/// Adds partitions to topics. Any thread; never blocks. When `done` runs, those that succeeded have their new
+/// partitions in the current image, their replicas open.
+void controller_add_partitions(struct controller *controller, struct controller_grow *grow);
 
 // ---- producer ids ----
 

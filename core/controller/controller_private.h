@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The controller's insides: controller.c (queue and changes), writes.c (steps of metastore writes), load.c (start),
-// static_topics.c (what becomes of the topic blocks), producer_ids.c (ids for producers).
+// The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions), grow.c
+// (adding partitions), writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic
+// blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers).
 #pragma once
 
 #include "base/arena.h"
 #include "controller/controller.h"
+#include "controller/topic_plan.h"
 #include "metadata/metastore.h"
 
 struct loader;
+struct writes;
 
 enum controller_state {
   CONTROLLER_IDLE,   ///< not loaded yet: requests wait
@@ -30,15 +33,16 @@ struct controller {
   struct metastore_request request;          ///< its request to the metastore
   struct controller_change change;           ///< its work for hooks.apply
   void (*change_done)(struct controller *);  ///< continues after hooks.apply
-  struct metadata_topic **topics;            ///< topics being created or deleted, one reference each, owned
-  int32_t topic_count;                       ///< how many
-  struct loader *loader;                     ///< the load under way, or NULL
-  void (*stopped)(void *arg);                ///< stopping: told when no request is under way; NULL otherwise
-  void *stopped_arg;                         ///< for `stopped`
-  int64_t producer_id;                       ///< the next to give, of the block that this broker has
-  int64_t producer_id_end;                   ///< first one after the block; the same: there is none left
-  struct metadata_topic **unremoved;         ///< deleted topics whose nodes are still there, referenced, owned
-  int32_t unremoved_count;                   ///< how many
+  struct metadata_topic **topics;            ///< topics being created, changed or deleted, one reference each, owned
+  struct metadata_topic **opened; ///< the same with the replicas of their new partitions only; NULL: all are new, or go
+  int32_t topic_count;            ///< how many
+  struct loader *loader;          ///< the load under way, or NULL
+  void (*stopped)(void *arg);     ///< stopping: told when no request is under way; NULL otherwise
+  void *stopped_arg;              ///< for `stopped`
+  int64_t producer_id;            ///< the next to give, of the block that this broker has
+  int64_t producer_id_end;        ///< first one after the block; the same: there is none left
+  struct metadata_topic **unremoved; ///< deleted topics whose nodes are still there, referenced, owned
+  int32_t unremoved_count;           ///< how many
   void (*unremoved_done)(struct controller *controller); ///< continues after unremoved_retry()
   int64_t refusal_logged_ms; ///< when a topic that is not created automatically was last logged
 };
@@ -53,6 +57,24 @@ void controller_publish(struct controller *controller, struct metadata_image *im
 
 /// Works on a request for a producer id, which is the current one: answers it, or first takes the next block.
 void controller_give_producer_id(struct controller *controller);
+
+/// What decisions depend on, as of now.
+struct topic_plan_context controller_plan_context(const struct controller *controller);
+
+/// The replicas of `topics`, or of their new partitions, are open: publishes them and answers.
+void controller_replicas_opened(struct controller *controller);
+
+/// Works on a request to add partitions, which is the current one (grow.c).
+void controller_grow_begin(struct controller *controller, struct controller_grow *grow);
+/// The node with the last block of producer ids.
+const char *producer_ids_path(void);
+
+/// Adds the step that has new producer ids begin above one that is in use; none where they do already.
+///
+/// @param get      the node's answer
+/// @param highest  -1: none is in use
+/// @return 0, ERR_CORRUPT (the node cannot be read)
+int producer_ids_raise(const struct metastore_op *get, int32_t broker_id, int64_t highest, struct writes *writes);
 
 /// Answers the current request and turns to the next.
 void controller_finish(struct controller *controller);

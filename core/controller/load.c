@@ -4,10 +4,11 @@
 // left undone, applies the topic blocks of the configuration, has the replicas opened and publishes the first image.
 // Each step is an answer of the metastore or of the replicas, on the control loop.
 //
-//   cluster id -> register and elect -> names -> nodes -> states -> mend -> finish deletions -> topic blocks ->
-//   open what was there -> open what the blocks add -> publish
+//   cluster id -> register and elect -> names -> nodes -> states -> mend -> finish deletions -> adopt -> topic blocks
+//   -> open what was there -> open what the blocks add -> publish
 //
-// Deletions come first: a block may make a topic of the name that a deleted one had.
+// Deletions come first: a block may make a topic of the name that a deleted one had. Adopted topics come before the
+// blocks, which may then set their configs.
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +30,16 @@ static void read_states(struct metastore_request *request);
 static void mended(struct metastore_request *request);
 static void doomed_deleted(struct controller *controller);
 static void doomed_removed(struct metastore_request *request);
+static void make_image(struct loader *loader);
+static void read_adoption(struct metastore_request *request);
+static void adopted(struct metastore_request *request);
 static void ask_static(struct loader *loader);
 static void read_static(struct metastore_request *request);
 static void static_written(struct metastore_request *request);
 static void open_replicas(struct loader *loader);
 static void opened(struct controller *controller);
+static void unmarked(struct metastore_request *request);
+static void open_added(struct loader *loader);
 static void publish(struct controller *controller);
 
 static void submit(struct loader *loader, struct writes *writes, metastore_done_fn done)
@@ -85,6 +91,7 @@ void controller_load(struct controller *controller, void (*ready)(void *arg, int
   writes_read(&writes, METASTORE_GET, "/cluster");
   writes_read(&writes, METASTORE_GET, "/cluster/id");
   writes_read(&writes, METASTORE_GET, "/controller_epoch");
+  loader_ask_marker(&writes);
   submit(loader, &writes, read_cluster);
 }
 
@@ -138,6 +145,7 @@ static void read_cluster(struct metastore_request *request)
   if (ops[1].result == ERR_NOT_FOUND) {
     writes_create(&writes, "/cluster/id", topic_nodes_cluster(&loader->arena, controller->cluster_id));
   }
+  loader_mark_adoption(loader, &ops[3], &writes);
   if (ops[2].result == ERR_NOT_FOUND) {
     writes_create(&writes, "/controller_epoch", "0");
   } else {
@@ -272,7 +280,7 @@ static void mended(struct metastore_request *request)
   }
   loader_make_topics(loader);
   if (loader->doomed_count == 0) {
-    ask_static(loader);
+    make_image(loader);
     return;
   }
   controller_apply(controller, CONTROLLER_DELETE_REPLICAS, loader->doomed, loader->doomed_there, true, doomed_deleted);
@@ -296,6 +304,51 @@ static void doomed_removed(struct metastore_request *request)
   if (has_failed(loader, request)) {
     return;
   }
+  make_image(loader);
+}
+
+// ---- adoption ----
+
+static void make_image(struct loader *loader)
+{
+  loader_make_image(loader);
+  if (loader->controller->settings.adoption == NULL) {
+    ask_static(loader);
+    return;
+  }
+  struct writes reads = {.arena = &loader->arena};
+  int result = loader_ask_adoption(loader, &reads);
+  if (result < 0) {
+    end(loader, result);
+  } else {
+    submit(loader, &reads, read_adoption);
+  }
+}
+
+static void read_adoption(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  struct loader *loader = controller->loader;
+  if (has_failed(loader, request)) {
+    return;
+  }
+  struct writes writes = {.arena = &loader->arena};
+  int result = loader_take_adoption(loader, request->ops, &writes);
+  if (result < 0) {
+    end(loader, result);
+  } else {
+    submit(loader, &writes, adopted);
+  }
+}
+
+static void adopted(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  struct loader *loader = controller->loader;
+  if (has_failed(loader, request)) {
+    return;
+  }
+  loader_apply_adoption(loader);
   ask_static(loader);
 }
 
@@ -303,7 +356,6 @@ static void doomed_removed(struct metastore_request *request)
 
 static void ask_static(struct loader *loader)
 {
-  loader_make_image(loader);
   if (loader->controller->settings.static_topic_count == 0) {
     open_replicas(loader);
     return;
@@ -355,6 +407,26 @@ static void opened(struct controller *controller)
   if (has_change_failed(loader)) {
     return;
   }
+  if (controller->settings.adoption == NULL) {
+    open_added(loader);
+    return;
+  }
+  struct writes writes = {.arena = &loader->arena};
+  loader_unmark_adoption(loader, &writes);
+  submit(loader, &writes, unmarked);
+}
+
+static void unmarked(struct metastore_request *request)
+{
+  struct controller *controller = request->arg;
+  if (!has_failed(controller->loader, request)) {
+    open_added(controller->loader);
+  }
+}
+
+static void open_added(struct loader *loader)
+{
+  struct controller *controller = loader->controller;
   if (loader->opened_count == 0) {
     publish(controller);
     return;

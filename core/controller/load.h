@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The load under way: load.c has its steps, load_topics.c what is read and mended, load_static.c what the topic blocks
-// of the configuration come to. Control thread.
+// The load under way: load.c has its steps, load_topics.c what is read and mended, load_adopt.c what is adopted,
+// load_static.c what the topic blocks of the configuration come to. Control thread.
 #pragma once
 
+#include "controller/adopt.h"
 #include "controller/controller_private.h"
 #include "controller/static_topics.h"
 #include "controller/topic_nodes.h"
@@ -50,6 +51,10 @@ struct loader {
   const struct metadata_topic **doomed; ///< topics whose deletion is to be finished
   int32_t doomed_there;                 ///< how many of those
   int32_t doomed_count;                 ///< topics with a request node, there or not
+  struct adopt_group *groups;           ///< topics among the folders found, in the arena
+  int32_t group_count;                  ///< how many
+  struct adopt_topic *adopted;          ///< those that are new or get partitions, in the arena
+  int32_t adopted_count;                ///< how many
   struct metadata_image *image;         ///< what will be published; one reference, owned
   struct static_topic_plan *plans;      ///< one for each topic block, in the arena
   int32_t plan_count;                   ///< how many are decided
@@ -82,6 +87,20 @@ void loader_remove_doomed(struct loader *loader, struct writes *writes);
 
 /// Makes the image of what was found.
 void loader_make_image(struct loader *loader);
+
+/// Asks whether an adoption is under way; marks that one is, if it has to be; takes the mark away.
+void loader_ask_marker(struct writes *reads);
+void loader_mark_adoption(const struct loader *loader, const struct metastore_op *get, struct writes *writes);
+void loader_unmark_adoption(const struct loader *loader, struct writes *writes);
+
+/// Asks for what an adoption needs; takes the answers, decides, and adds what has to be written.
+///
+/// @return 0, ERR_CONFIG (something cannot be adopted, so nothing is), ERR_CORRUPT
+int loader_ask_adoption(struct loader *loader, struct writes *reads);
+int loader_take_adoption(struct loader *loader, const struct metastore_op *ops, struct writes *writes);
+
+/// All is written: takes it into the image, adds it to what is to be opened, and says what was done.
+void loader_apply_adoption(struct loader *loader);
 
 /// Asks for what the topic blocks need; takes the answers, decides, and adds what has to be written: nothing when no
 /// block has changed. @return 0, ERR_CORRUPT, ERR_TOPIC_BLOCK

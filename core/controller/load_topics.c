@@ -23,6 +23,9 @@ void loader_free(struct loader *loader)
   for (int32_t i = 0; i < loader->broker_count; i++) {
     metadata_broker_unref(loader->brokers[i]);
   }
+  for (int32_t i = 0; i < loader->adopted_count; i++) {
+    metadata_topic_unref(loader->adopted[i].topic);
+  }
   for (int32_t i = 0; i < loader->plan_count; i++) {
     static_topics_destroy(&loader->plans[i]);
   }

@@ -73,6 +73,43 @@ static void block_taken(struct metastore_request *request)
   give(controller);
 }
 
+/// The text of the node when its block begins at `next`.
+static const char *block_text(struct arena *arena, int32_t broker_id, int64_t next)
+{
+  return arena_printf(
+      arena, "{\"version\":1,\"broker\":%" PRId32 ",\"block_start\":\"%" PRId64 "\",\"block_end\":\"%" PRId64 "\"}",
+      broker_id, next, next + PRODUCER_ID_BLOCK - 1);
+}
+
+/// Adds the step that moves the node.
+static void write_block(struct writes *writes, const struct metastore_op *get, const char *text)
+{
+  if (get->result == ERR_NOT_FOUND) {
+    writes_create(writes, node_path, text);
+  } else {
+    writes_set(writes, node_path, text);
+    writes->ops[writes->count - 1].version = get->stat.version;
+  }
+}
+
+const char *producer_ids_path(void)
+{
+  return node_path;
+}
+
+int producer_ids_raise(const struct metastore_op *get, int32_t broker_id, int64_t highest, struct writes *writes)
+{
+  int64_t next = 0;
+  if (!read_block(get, &next)) {
+    return error_set(ERR_CORRUPT, "metastore node %s does not say where the last block ended", node_path);
+  }
+  if (highest >= next) {
+    // The whole block in which it lies counts as given: brokers take them in blocks that begin at multiples.
+    write_block(writes, get, block_text(writes->arena, broker_id, highest - highest % PRODUCER_ID_BLOCK));
+  }
+  return 0;
+}
+
 /// Moves the node to the next block.
 static void block_read(struct metastore_request *request)
 {
@@ -88,20 +125,9 @@ static void block_read(struct metastore_request *request)
     controller_finish(controller);
     return;
   }
-  bool is_new = op->result == ERR_NOT_FOUND;
-  int32_t version = op->stat.version;
   struct writes writes = {.arena = &controller->arena};
-  const char *text = arena_printf(&controller->arena,
-                                  "{\"version\":1,\"broker\":%" PRId32 ",\"block_start\":\"%" PRId64
-                                  "\",\"block_end\":\"%" PRId64 "\"}",
-                                  controller->settings.broker_id, next, next + PRODUCER_ID_BLOCK - 1);
   writes_fence(&writes, controller->fence_version);
-  if (is_new) {
-    writes_create(&writes, node_path, text);
-  } else {
-    writes_set(&writes, node_path, text);
-    writes.ops[writes.count - 1].version = version;
-  }
+  write_block(&writes, op, block_text(&controller->arena, controller->settings.broker_id, next));
   controller->producer_id = next;
   controller->producer_id_end = next; // Not ours before it is on disk.
   writes_submit(&writes, controller, block_taken);

@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "controller/controller_private.h"
-#include "controller/placement.h"
 #include "controller/topic_nodes.h"
+#include "controller/topic_plan_private.h"
 #include "wire/error_codes.h"
 
 /// One block being decided.
@@ -130,34 +130,13 @@ static const char *describe_changes(struct block_plan *work, const struct config
   return text;
 }
 
-/// Describes the partitions that a topic has.
-static void keep_partitions(const struct metadata_topic *old, struct metadata_partition_spec *specs)
-{
-  for (int32_t i = 0; i < old->partition_count; i++) {
-    const struct metadata_partition *part = &old->partitions[i];
-    specs[i] =
-        (struct metadata_partition_spec){part->leader,        part->leader_epoch, part->partition_epoch, part->replicas,
-                                         part->replica_count, part->isr,          part->isr_count};
-  }
-}
-
 /// Places the partitions that a topic gets; they have as many replicas as those that it has.
 static int place_partitions(struct block_plan *work, const struct metadata_topic *old, int32_t partitions,
                             struct metadata_partition_spec *specs)
 {
-  const struct metadata_image *image = work->context->image;
   int32_t factor = old->partitions[0].replica_count > 0 ? old->partitions[0].replica_count : 1;
   TRY(check_factor(work, factor));
-  int32_t *brokers = arena_alloc(work->arena, (size_t)image->broker_count * sizeof *brokers);
-  for (int32_t i = 0; i < image->broker_count; i++) {
-    brokers[i] = image->brokers[i]->id;
-  }
-  int32_t *replicas = arena_alloc(work->arena, (size_t)partitions * (size_t)factor * sizeof *replicas);
-  placement_classic(brokers, image->broker_count, partitions, factor, replicas);
-  for (int32_t i = old->partition_count; i < partitions; i++) {
-    const int32_t *assigned = replicas + (size_t)i * (size_t)factor;
-    specs[i] = (struct metadata_partition_spec){assigned[0], 0, 0, assigned, factor, assigned, factor};
-  }
+  topic_plan_place_added(work->context->image, work->arena, old, partitions, factor, specs);
   return 0;
 }
 
@@ -195,21 +174,20 @@ static int plan_change(struct block_plan *work, const struct metadata_topic *old
   int32_t added = partitions - old->partition_count;
   TRY(check_partitions(work, added));
   struct metadata_partition_spec *specs = arena_zalloc(work->arena, (size_t)partitions * sizeof *specs);
+  struct topic_plan_grown grown = {NULL, NULL};
   if (added > 0) {
     TRY(place_partitions(work, old, partitions, specs));
-    for (int32_t i = 0; i < old->partition_count; i++) {
-      specs[i].leader = METADATA_NO_LEADER; // open already
-    }
-    plan->opened = metadata_topic_new(old->name, &old->id, old->version + 1, specs, partitions, overrides,
-                                      override_count, &config);
+    topic_plan_make_grown(old, specs, partitions, overrides, override_count, &config, &grown);
+    plan->topic = grown.topic;
+    plan->opened = grown.opened;
   }
   plan->added_partitions = added;
   plan->set_configs = merge(work, found->configs, found->config_count, &plan->configs, &plan->config_count);
   plan->set_text = describe_changes(work, found->configs, found->config_count);
-  if (added > 0 || plan->set_configs > 0) {
-    keep_partitions(old, specs);
-    plan->topic = metadata_topic_new(old->name, &old->id, old->version + (added > 0), specs, partitions, overrides,
-                                     override_count, &config);
+  if (added == 0 && plan->set_configs > 0) {
+    topic_plan_keep_partitions(old, specs);
+    plan->topic =
+        metadata_topic_new(old->name, &old->id, old->version, specs, partitions, overrides, override_count, &config);
   }
   return 0;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is to become of a request to create or delete topics: pure decisions over the current image, so that specs drive
-// them without threads, files or sleep. Errors and messages are Kafka's.
+// What is to become of a request to create, change or delete topics: pure decisions over the current image, so that
+// specs drive them without threads, files or sleep. Errors and messages are Kafka's.
 #pragma once
 
 #include "controller/controller.h"
 
 enum {
-  TOPIC_PLAN_PARTITIONS_MAX = 10000, ///< partitions that one request may create, as in Kafka
+  TOPIC_PLAN_PARTITIONS_MAX = 10000, ///< partitions that one request may create or add, as in Kafka
 };
 
 /// What decisions depend on.
@@ -31,3 +31,16 @@ int32_t topic_plan_create(const struct topic_plan_context *context, struct contr
 /// @return how many are to be deleted
 int32_t topic_plan_delete(const struct topic_plan_context *context, struct controller_drop *drop,
                           const struct metadata_topic **doomed);
+
+/// A topic that gets more partitions.
+struct topic_plan_grown {
+  struct metadata_topic *topic;  ///< as it will be; one reference, owned
+  struct metadata_topic *opened; ///< the same with the replicas of the new partitions only; one reference, owned
+};
+
+/// Decides on each topic of a request to add partitions (create_partitions.c): fills in all results.
+///
+/// @param[out] grown  one slot per topic of the request; `topic` is NULL where there is nothing to add
+/// @return how many topics get partitions; 0 for a request that only validates
+int32_t topic_plan_grow(const struct topic_plan_context *context, struct controller_grow *grow,
+                        struct topic_plan_grown *grown);

@@ -24,9 +24,8 @@ static int compare_ids(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-/// Checks the replicas of one partition; `factor` is that of the partitions before, or -1.
-static const char *check_replicas(const struct metadata_image *image, struct arena *arena,
-                                  const struct controller_assignment *assignment, int32_t factor)
+const char *topic_plan_check_replicas(const struct metadata_image *image, struct arena *arena,
+                                      const struct controller_assignment *assignment, int32_t factor)
 {
   int32_t count = assignment->broker_count;
   if (count <= 0) {
@@ -56,7 +55,8 @@ const char *topic_plan_check_assignments(const struct metadata_image *image, str
                                          struct controller_assignment *assignments, int32_t count)
 {
   for (int32_t i = 0; i < count; i++) {
-    const char *message = check_replicas(image, arena, &assignments[i], i > 0 ? assignments[0].broker_count : -1);
+    const char *message =
+        topic_plan_check_replicas(image, arena, &assignments[i], i > 0 ? assignments[0].broker_count : -1);
     if (message) {
       return message;
     }

@@ -231,7 +231,7 @@ void leader_epochs_end_offset(const struct leader_epochs *epochs, int32_t epoch,
   while (higher < list->count && list->entries[higher].epoch <= epoch) {
     higher++;
   }
-  if (epoch < 0 || list->count == 0) {
+  if (epoch == -1 || list->count == 0) {
     return;
   }
   if (higher == list->count) {

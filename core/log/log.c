@@ -15,6 +15,7 @@
 #include "log/log_private.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "os/errinj.h"
 #include "os/file.h"
 
 static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_offset);
@@ -31,6 +32,8 @@ void log_config_default(struct log_config *config)
       .retention_bytes = -1,
       .retention_ms = INT64_C(7) * 24 * 3600 * 1000,
       .file_delete_delay_ms = INT64_C(60) * 1000,
+      .flush_messages = INT64_MAX,
+      .flush_ms = INT64_MAX,
       .is_deleting = true,
   };
 }
@@ -59,15 +62,18 @@ struct log *log_new(const struct log_open_args *args)
   atomic_init(&log->config, log_config_new(&args->config));
   leader_epochs_create(&log->epochs);
   producers_create(&log->producers);
+  atomic_init(&log->first_unstable_offset, INT64_MAX);
   pthread_mutex_init(&log->flush_lock, NULL);
   pthread_condattr_t attr;
   pthread_condattr_init(&attr);
   pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
   pthread_cond_init(&log->switched, &attr);
   pthread_condattr_destroy(&attr);
+  atomic_init(&log->flushed_ms, clock_mono_ms());
   log->topic_id = args->topic_id;
   log->on_deleted = args->on_deleted;
   log->on_rolled = args->on_rolled;
+  log->on_unflushed = args->on_unflushed;
   log->arg = args->arg;
   return log;
 }
@@ -84,6 +90,7 @@ void log_free(struct log *log)
   log_snapshots_drop(log);
   producers_destroy(&log->producers);
   pthread_cond_destroy(&log->switched);
+  log_transactions_destroy(log);
   pthread_mutex_destroy(&log->flush_lock);
   mem_free(atomic_load(&log->config));
   mem_free(atomic_load(&log->path));
@@ -180,6 +187,7 @@ void log_set_config(struct log *log, const struct log_config *config)
 {
   struct log_config_version *old = atomic_exchange(&log->config, log_config_new(config));
   epoch_retire(&old->retired, log_config_free);
+  log_note_unflushed(log, log_get_config(log));
 }
 
 const struct log_config *log_get_config(const struct log *log)
@@ -228,6 +236,11 @@ int64_t log_end_offset(const struct log *log)
 int64_t log_recovery_point(const struct log *log)
 {
   return atomic_load_explicit(&log->recovery_point, memory_order_acquire);
+}
+
+int64_t log_flushed_ms(const struct log *log)
+{
+  return atomic_load_explicit(&log->flushed_ms, memory_order_relaxed);
 }
 
 int64_t log_size_bytes(const struct log *log)
@@ -321,13 +334,18 @@ int log_flush(struct log *log, int64_t offset)
   CHECK(epoch_is_inside());
   pthread_mutex_lock(&log->flush_lock);
   log_wait_for_switch(log);
-  int result = log_flush_locked(log, offset);
+  int result =
+      log->has_sync_failed
+          ? error_set(ERR_IO, "%s: an fsync failed before, so that nothing more counts as on disk", log_dir(log))
+          : log_flush_locked(log, offset);
+  log->has_sync_failed = log->has_sync_failed || result == ERR_IO || result == ERR_READ_ONLY;
   pthread_mutex_unlock(&log->flush_lock);
   return log_fail(log, result);
 }
 
 static int log_flush_locked(struct log *log, int64_t offset)
 {
+  int64_t began_ms = clock_mono_ms();
   int64_t end_offset = log_end_offset(log);
   int64_t to_offset = offset < end_offset ? offset : end_offset;
   int64_t from_offset = log_recovery_point(log);
@@ -340,7 +358,20 @@ static int log_flush_locked(struct log *log, int64_t offset)
   TRY(leader_epochs_write(&log->epochs, log_dir(log)));
   // Truncation, which lowers it, holds flush_lock too.
   atomic_store(&log->recovery_point, to_offset);
+  if (to_offset == end_offset) {
+    atomic_store_explicit(&log->flushed_ms, began_ms, memory_order_relaxed);
+  }
   return 0;
+}
+
+/// fsync of a segment's file.
+static int log_sync_file(struct log_file *file, bool is_data_only)
+{
+  int injected = errinj_check(ERRINJ_LOG_FLUSH);
+  if (injected != 0) {
+    return error_set(ERR_IO, "cannot sync a segment: %s", strerror(injected));
+  }
+  return is_data_only ? file_sync_data(log_file_fd(file)) : file_sync(log_file_fd(file));
 }
 
 /// fsync of the segments with offsets in a range; of the active one only the data: its indexes are made good by
@@ -362,7 +393,7 @@ static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_o
     }
     TRY(result);
     bool is_active = i == list->count - 1;
-    result = is_active ? file_sync_data(log_file_fd(file)) : file_sync(log_file_fd(file));
+    result = log_sync_file(file, is_active);
     log_file_unref(file);
     TRY(result);
     if (!is_active) {

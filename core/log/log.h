@@ -35,6 +35,8 @@ struct log_config {
   int64_t retention_bytes;      ///< per partition; -1: no limit
   int64_t retention_ms;         ///< -1: no limit
   int64_t file_delete_delay_ms; ///< how long a deleted segment's files stay, renamed to *.deleted; >= 0
+  int64_t flush_messages;       ///< records that may be acknowledged and not on disk, plus one; INT64_MAX: any; >= 1
+  int64_t flush_ms;             ///< after how long a record is to be on disk; INT64_MAX: no matter; >= 0
   bool preallocate;             ///< reserve the blocks of a new segment
   bool is_deleting;             ///< cleanup.policy holds "delete": retention_ms and retention_bytes apply
   bool is_compacted;            ///< the topic is or was compacted: offsets may have holes
@@ -78,7 +80,10 @@ struct log_open_args {
   /// Called while the appender is held, when a new segment was begun: time to submit log_flush(log, offset). NULL:
   /// nobody.
   void (*on_rolled)(void *arg, struct log *log, int64_t offset);
-  void *arg; ///< for the two above
+  /// Called while the appender is held, when records were appended, or are there, that flush.ms wants on disk: time to
+  /// look at log_flushed_ms() from time to time. NULL: nobody.
+  void (*on_unflushed)(void *arg);
+  void *arg; ///< for these
 };
 
 /// Opens a partition's log, or creates it when the folder is missing. May take long after a crash: on the pool or at
@@ -244,7 +249,7 @@ int64_t log_end_offset(const struct log *log);
 /// The end as one consistent triple.
 void log_end_position(const struct log *log, struct log_position *position);
 
-/// Everything below is on disk; at most the log's end.
+/// Everything below is on disk; at most the log's end, and where a batch begins.
 int64_t log_recovery_point(const struct log *log);
 
 /// Bytes of all segment files.
@@ -281,7 +286,8 @@ int32_t log_latest_epoch(const struct log *log);
 
 /// Kafka's OffsetForLeaderEpoch: the largest known epoch that is at most `epoch`, and where it ends.
 ///
-/// Both -1 when the epoch is unknown to the log (newer than all, or negative). Any thread.
+/// Both -1 when the epoch is unknown to the log (newer than all, or -1, which says so). One that is older than all ends
+/// where the first one that is known begins, other negative ones included. Any thread.
 void log_epoch_end_offset(const struct log *log, int32_t epoch, int32_t *found_epoch, int64_t *end_offset);
 
 /// The leader epoch under which `offset` was (or will be) written; -1 when unknown. Any thread.
@@ -358,6 +364,22 @@ void log_retention_pick(struct log *log, int64_t now_ms, int64_t high_watermark,
 /// True when producers have been silent for `expiration_ms`. Any thread.
 bool log_has_expired_producers(const struct log *log, int64_t now_ms, int64_t expiration_ms);
 
+/// What a log remembers of a producer, for administrators.
+struct log_producer_info {
+  int64_t id;            ///< producer id, >= 0
+  int64_t timestamp;     ///< largest timestamp of its last batch, ms since 1970
+  int32_t last_sequence; ///< of its last record; -1: it has only written markers
+  int16_t epoch;         ///< its latest epoch
+};
+
+/// How many producers the log remembers. While holding the appender.
+int32_t log_producer_count(const struct log *log);
+
+/// Copies them, silent longest first. While holding the appender.
+///
+/// @param infos  room for log_producer_count() of them
+void log_producer_list(const struct log *log, struct log_producer_info *infos);
+
 /// Forgets them; returns how many. While holding the appender.
 int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms);
 
@@ -365,10 +387,16 @@ int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms)
 // ------------------------------------------------------------------------------------------------
 
 /// Brings everything below `offset` (at most the end) to disk, then raises the recovery point. On the pool, without the
-/// appender; two flushes of one log wait for each other.
+/// appender; two flushes of one log wait for each other, and the second does what the first has left.
 ///
-/// @return 0, ERR_IO (never retry: the directory goes offline), ERR_NO_SPACE
+/// A failed fsync is never tried again, as the kernel may have dropped what it could not write: from then on every
+/// flush of the log fails.
+///
+/// @return 0, ERR_IO (the directory goes offline), ERR_NO_SPACE or ERR_NO_FILES (before any fsync: may be tried again)
 int log_flush(struct log *log, int64_t offset);
+
+/// Monotonic time when the last flush of the whole log began, or when it was opened. Any thread.
+int64_t log_flushed_ms(const struct log *log);
 
 /// Bytes and records-offsets not yet flushed, for flush.messages: log end minus recovery point.
 int64_t log_unflushed_offsets(const struct log *log);

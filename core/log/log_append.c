@@ -294,7 +294,7 @@ static int append_write(struct log *log, struct log_batch *batches, int count, i
     log_file_unref(file);
     return result;
   }
-  int32_t interval = log_get_config(log)->index_interval_bytes;
+  const struct log_config *config = log_get_config(log);
   const char *dir = log_dir(log);
   int64_t end_pos = pos;
   int64_t end_offset = 0;
@@ -305,7 +305,8 @@ static int append_write(struct log *log, struct log_batch *batches, int count, i
                                .segment_base = seg->base_offset,
                                .pos = end_pos,
                                .size = (int64_t)batch->size};
-    segment_add(seg, dir, interval, end_pos, place.size, place.last_offset, append_timestamp(batch));
+    segment_add(seg, dir, config->index_interval_bytes, end_pos, place.size, place.last_offset,
+                append_timestamp(batch));
     tail_push(&log->tail, &place);
     end_pos += place.size;
     end_offset = place.last_offset + 1;
@@ -314,6 +315,7 @@ static int append_write(struct log *log, struct log_batch *batches, int count, i
   atomic_fetch_add_explicit(&log->size_bytes, end_pos - pos, memory_order_relaxed);
   log_file_touch_written(file, pos, end_pos - pos);
   log_publish_end(log, end_offset, seg->base_offset, end_pos);
+  log_note_unflushed(log, config);
   log_file_unref(file);
   return 0;
 }

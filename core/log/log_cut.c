@@ -71,7 +71,7 @@ int log_keep_rest(const char *path, int fd, int64_t pos, int64_t size, char **ke
   return 0;
 }
 
-int log_set_aside(const char *dir, int64_t base_offset)
+int log_set_aside(const char *dir, int64_t base_offset, const char *why)
 {
   char *path = segment_path(dir, base_offset, ".log");
   char *cut = log_cut_path(path);
@@ -80,8 +80,7 @@ int log_set_aside(const char *dir, int64_t base_offset)
                : cut == NULL            ? ERR_LIMIT
                                         : dir_rename(path, cut);
   if (result == 0) {
-    slog_warn("%s: dropped %lld bytes, all of it, as it follows a cut; kept in %s", path, (long long)status.st_size,
-              cut);
+    slog_warn("%s: dropped %lld bytes, all of it, as it %s; kept in %s", path, (long long)status.st_size, why, cut);
   }
   mem_free(path);
   mem_free(cut);

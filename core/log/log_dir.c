@@ -23,6 +23,10 @@ static const char *const checkpoint_names[LOG_DIR_CHECKPOINT_COUNT] = {
     [LOG_DIR_HIGH_WATERMARKS] = "replication-offset-checkpoint",
 };
 
+/// Kafka's cleaner notes here how far it has come with each partition. What it cleaned has holes in its offsets, also
+/// when its topic is not compacted any more.
+static const char CLEANER_CHECKPOINT[] = "cleaner-offset-checkpoint";
+
 /// The folder of Kafka's own metadata log: neither a topic nor a stray.
 static const char KRAFT_FOLDER[] = "__cluster_metadata-0";
 
@@ -71,6 +75,11 @@ int log_dir_open(struct log_dir *dir, const char *path)
 char *log_dir_checkpoint_path(const struct log_dir *dir, enum log_dir_checkpoint which)
 {
   return mem_printf("%s/%s", dir->path, checkpoint_names[which]);
+}
+
+char *log_dir_cleaned_path(const struct log_dir *dir)
+{
+  return mem_printf("%s/%s", dir->path, CLEANER_CHECKPOINT);
 }
 
 char *log_dir_partition_path(const struct log_dir *dir, const char *topic, int32_t partition)
@@ -230,19 +239,24 @@ static int take_name(void *arg, const char *name, bool is_dir)
   return 0;
 }
 
+/// @param path  taken
+static int read_checkpoint(char *path, struct checkpoint *checkpoint)
+{
+  int result = checkpoint_read(path, checkpoint);
+  mem_free(path);
+  if (result == ERR_MALFORMED || result == ERR_UNSUPPORTED_VERSION || result == ERR_LIMIT) {
+    slog_warn("%s; it counts as empty", error_last()->message);
+    return 0;
+  }
+  return result;
+}
+
 static int read_checkpoints(struct log_dir *dir)
 {
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
-    char *path = log_dir_checkpoint_path(dir, i);
-    int result = checkpoint_read(path, &dir->checkpoints[i]);
-    mem_free(path);
-    if (result == ERR_MALFORMED || result == ERR_UNSUPPORTED_VERSION || result == ERR_LIMIT) {
-      slog_warn("%s; it counts as empty", error_last()->message);
-    } else {
-      TRY(result);
-    }
+    TRY(read_checkpoint(log_dir_checkpoint_path(dir, i), &dir->checkpoints[i]));
   }
-  return 0;
+  return read_checkpoint(log_dir_cleaned_path(dir), &dir->cleaned);
 }
 
 int log_dir_scan(struct log_dir *dir)
@@ -270,6 +284,7 @@ void log_dir_destroy(struct log_dir *dir)
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
     checkpoint_destroy(&dir->checkpoints[i]);
   }
+  checkpoint_destroy(&dir->cleaned);
   for (size_t i = 0; i < dir->folder_count; i++) {
     mem_free(dir->folders[i].topic);
   }

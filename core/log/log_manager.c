@@ -182,7 +182,14 @@ void log_manager_identity(const struct log_manager *mgr, struct log_identity *id
     if (dir->meta.metadata != NULL) {
       identity->metadata = dir->meta.metadata;
     }
-    identity->is_foreign = identity->is_foreign || (dir->folder_count > 0 && dir->meta.metadata == NULL);
+    if (atomic_load(&dir->is_offline) && identity->offline_dir == NULL) {
+      identity->offline_dir = dir->path;
+    }
+    bool is_foreign = dir->folder_count > 0 && dir->meta.metadata == NULL;
+    if (is_foreign && !identity->is_foreign) {
+      identity->is_foreign = true;
+      identity->foreign_dir = dir->path;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 //
 //   log_manager_new      start-up  directories made, locked, read; nothing in them is changed yet
 //   log_manager_found    start-up  what lies there, for adoption
+//   log_manager_survey   start-up  what is in it, for adoption; changes nothing
 //   log_manager_claim    start-up  meta.properties checked and written
 //   log_manager_delete_found  start-up  what a deletion left renamed -delete
 //   log_manager_start    start-up  wanted logs opened (recovered) in parallel, the others renamed -stray
@@ -31,6 +32,7 @@ struct log;
 struct log_config;
 struct log_manager;
 struct pool;
+struct pool_job;
 
 enum {
   LOG_MANAGER_CLUSTER_ID_SIZE = 256, ///< longest cluster id of a meta.properties, with its NUL
@@ -69,6 +71,9 @@ struct log_manager_hooks {
   /// The log's directory has failed: answer ERR_STORAGE_OFFLINE from now on. Any thread, also while some appender is
   /// held; once for each log of the directory.
   void (*log_failed)(void *arg, void *owner, struct log *log, int cause);
+  /// The manager has flushed a log that acknowledges by what is on disk (flush.messages): more may be acknowledged now.
+  /// Called on pool threads.
+  void (*log_flushed)(void *arg, void *owner, struct log *log);
   void *arg; ///< for all of them
 };
 
@@ -78,6 +83,8 @@ struct log_identity {
   char cluster_id[LOG_MANAGER_CLUSTER_ID_SIZE]; ///< empty: none
   const char *metadata;                         ///< path of the metastore that luka.metadata names, or NULL; borrowed
   bool is_foreign;                              ///< a directory has partitions but was never Luka's: adopt or refuse
+  const char *foreign_dir;                      ///< the first such directory, or NULL; borrowed
+  const char *offline_dir;                      ///< the first that does not work, or NULL; borrowed
 };
 
 /// A partition's folder found in a data directory; strings are borrowed until log_manager_start().
@@ -86,6 +93,10 @@ struct log_found {
   int32_t partition;    ///< partition number
   struct uuid topic_id; ///< from partition.metadata; zero: it has none
   const char *dir;      ///< data directory
+  // What log_manager_survey() finds out.
+  bool is_log;          ///< it has segments or a partition.metadata; otherwise only its name looks like a partition
+  int32_t leader_epoch; ///< the latest that its list or its newest batches name, -1: none
+  int64_t producer_id;  ///< the highest in its snapshots and newest batches, -1: none
 };
 
 /// A log that is to be open after start.
@@ -135,6 +146,14 @@ void log_manager_identity(const struct log_manager *mgr, struct log_identity *id
 /// The partitions found, borrowed until log_manager_start(). Start-up.
 const struct log_found *log_manager_found(const struct log_manager *mgr, size_t *count);
 
+/// Looks into the partitions found (log_survey.h) and fills in what log_manager_found() says of them, on several
+/// threads; changes nothing on disk. Start-up, inside the epoch; only before an
+/// adoption.
+///
+/// @return 0, ERR_PERMISSION, ERR_IO ... of the first file that cannot be read, or of a directory that does not work:
+///         what lies in it would be missing
+int log_manager_survey(struct log_manager *mgr);
+
 /// Makes the directories this broker's: compares what meta.properties says, then writes node.id, cluster.id,
 /// directory.id and luka.metadata where they are missing. Start-up.
 ///
@@ -160,7 +179,10 @@ void log_manager_set_hooks(struct log_manager *mgr, const struct log_manager_hoo
 /// `wanted`; a log that does not open leaves the others alone. A wanted log whose name is taken by a folder of another
 /// topic that cannot be renamed gets ERR_EXISTS, and the folder is left alone. Start-up, inside the epoch.
 ///
-/// @param is_adopting  the directories hold Kafka's data: -delete folders of it are left alone
+/// @param is_adopting  the directories hold Kafka's data: -delete folders and whatever nobody wants are left alone,
+/// holes
+///                     in offsets are taken as they are, and all that was opened is on disk, with its recovery points,
+///                     before this returns
 /// @return 0, or why nothing was opened (each wanted log has the same error then): a marker that cannot be removed, no
 ///         directory that works. The broker must not go on; log_manager_stop() leaves the directories as they are
 int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t count, bool is_adopting);
@@ -180,6 +202,11 @@ int log_manager_open_log(struct log_manager *mgr, struct log_wanted *wanted);
 /// True for an error of log_manager_start() or _open_log() for one log that may be gone later without a restart (space,
 /// open files): log_manager_open_log() may be called again with the same log_wanted. Any thread.
 bool log_manager_may_pass(int error);
+
+/// Submits a job to the pool that may take as long as a disk does. Any thread; takes the manager's lock for a moment.
+///
+/// @return false before log_manager_run() and after log_manager_pause(): the job is not taken
+bool log_manager_submit(struct log_manager *mgr, struct pool_job *job, void (*work)(struct pool_job *job));
 
 /// Deletes a log: renames its folder to -delete, closes it, removes the files after file_delete_delay_ms. The caller
 /// has taken it out of every structure that gives it to new readers or appenders, and nobody holds or gets its
@@ -218,6 +245,11 @@ void log_manager_fail_dir(struct log_manager *mgr, struct log *log, int cause);
 /// Writes the recovery points of the log's directory, as log_truncate_to() wants it before the next append. Waits for
 /// the disk: pool, inside the epoch.
 int log_manager_write_recovery_point(struct log_manager *mgr, struct log *log);
+
+/// Writes the log start offsets of the directories where one has changed, for a DeleteRecords that is to be answered;
+/// whoever comes while it is being written finds it done or writes it once for all that came. A directory whose disk
+/// fails goes offline. Waits for the disk: pool, inside the epoch.
+void log_manager_write_start_offsets(struct log_manager *mgr);
 
 /// True when the log's directory has failed. Any thread inside the epoch.
 bool log_manager_is_offline(const struct log_manager *mgr, const struct log *log);

@@ -227,6 +227,9 @@ static int mover_checkpoint(struct log_mover *mover)
 {
   struct log_manager *mgr = mover->mgr;
   mover->culprit = NULL;
+  if (mover->entry->may_have_holes) {
+    TRY(log_checkpoints_note_cleaned(mgr, mover->to, mover->entry));
+  }
   for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
     TRY(log_checkpoints_write(mgr, log_entry_dir(mover->entry), which));
     pthread_mutex_lock(&mgr->lock);

@@ -16,6 +16,7 @@
 #include "base/slog.h"
 #include "log/log.h"
 #include "log/log_manager_private.h"
+#include "log/partition_metadata.h"
 #include "os/clock.h"
 #include "os/dir.h"
 
@@ -128,6 +129,7 @@ static void fill_args(struct log_entry *entry, const struct log_wanted *wanted, 
   int64_t recovery_point = entry->offsets[LOG_DIR_RECOVERY_POINTS];
   int64_t start_offset = entry->offsets[LOG_DIR_START_OFFSETS];
   args->config = *wanted->config;
+  args->config.is_compacted = args->config.is_compacted || entry->may_have_holes;
   args->topic_id = wanted->topic_id;
   args->recovery_point = is_found && recovery_point > 0 ? recovery_point : 0;
   args->log_start_offset = is_found && start_offset > 0 ? start_offset : 0;
@@ -135,6 +137,7 @@ static void fill_args(struct log_entry *entry, const struct log_wanted *wanted, 
   args->is_clean = is_found && is_clean;
   args->on_deleted = log_manager_on_deleted;
   args->on_rolled = log_manager_on_rolled;
+  args->on_unflushed = log_manager_on_unflushed;
   args->arg = entry;
 }
 
@@ -204,6 +207,10 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
   if (result == 0 && is_found) {
     result = lower_recovery_point(mgr, entry, log);
   }
+  if (result == 0 && args.config.flush_messages < INT64_MAX) {
+    // Readers see all of it from now on. What a crash left in the page cache is not on disk yet.
+    result = log_flush(log, INT64_MAX);
+  }
   if (result < 0) {
     struct error_detail detail = *error_last();
     if (log != NULL) {
@@ -233,7 +240,7 @@ static int look_for_folder(struct log_manager *mgr, struct log_entry *entry, con
     bool is_there = !atomic_load(&dir->is_offline) && dir_exists(path);
     struct uuid id = {0};
     int result = is_there ? log_read_topic_id(path, &id) : ERR_NOT_FOUND;
-    bool is_same = result == 0 && (uuid_is_zero(&wanted->topic_id) || uuid_equal(&id, &wanted->topic_id));
+    bool is_same = result == 0 && (uuid_is_zero(&wanted->topic_id) || partition_metadata_is_of(&id, &wanted->topic_id));
     is_same = is_same || result == ERR_NOT_FOUND;
     mem_free(path);
     if (!is_there) {

@@ -9,7 +9,9 @@
 //   log_manager_metadata.c  what the directories call the metastore
 //   log_manager_move.c      logs that move to another directory
 //   log_manager_resume.c    what moves left behind when the last process ended
+//   log_manager_survey.c    what found partitions hold, before an adoption
 //   log_manager_work.c      timers, retention and flushes
+//   log_flush_timer.c       flush.ms
 //   log_checkpoints.c       the three checkpoints of a directory
 //   log_table.c             the table of logs
 #pragma once
@@ -53,6 +55,7 @@ struct log_entry {
   struct log *log;                           ///< OPEN, or DELETING and not closed yet
   void *owner;                               ///< for the hooks
   int64_t offsets[LOG_DIR_CHECKPOINT_COUNT]; ///< as last checkpointed, -1: no line
+  bool may_have_holes;                       ///< it was compacted, or Kafka wrote it; set before it is opened
   int64_t flushed_end;                       ///< log end at the last flush pass: unchanged means quiet
 };
 
@@ -130,6 +133,17 @@ enum log_work_kind {
   LOG_WORK_COUNT,
 };
 
+/// Looks after flush.ms (log_flush_timer.c); stands still while nothing waits.
+struct log_flush_timer {
+  struct mail mail;        ///< starts the timer
+  struct timer timer;      ///< on the control loop
+  struct pool_job job;     ///< a look at all logs
+  _Atomic(bool) is_going;  ///< mail, timer or job is under way
+  _Atomic(bool) is_wanted; ///< something was appended since the logs were looked at
+  int64_t wait_ms;         ///< until the next look; belongs to whichever of them is under way
+  bool has_more;           ///< the same: there are records that wait
+};
+
 /// What a directory's writers share; guarded by the manager's lock.
 struct log_dir_writer {
   bool is_writing[LOG_DIR_CHECKPOINT_COUNT]; ///< a thread replaces that file
@@ -151,6 +165,7 @@ struct log_manager {
   struct event_loop *loop;              ///< control loop or NULL
   struct pool *pool;                    ///< or NULL
   struct log_work work[LOG_WORK_COUNT]; ///< periodic
+  struct log_flush_timer flush_timer;   ///< flush.ms
   int64_t producer_expiration_ms;       ///< see struct log_manager_config
   struct deletion_queue deletions;      ///< delayed removals
   struct uuid *missing;                 ///< directory.id of those that are not there, owned; fixed
@@ -162,7 +177,7 @@ struct log_manager {
   size_t rest_count;                    ///< how many
   int64_t reserve_bytes;                ///< a new log goes where more than this is free, if anywhere
   bool is_running;                      ///< guarded by `lock`: jobs may be submitted to the pool
-  bool was_adopting;                    ///< -delete folders are left alone
+  bool was_adopting;                    ///< what Kafka left is not touched: -delete folders, unwanted ones
 };
 
 // --- log_table.c: while holding the lock, or while nobody else knows the manager ---
@@ -193,6 +208,10 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
 /// Has stale lines gone from the checkpoints of a directory, so that a partition made in it now does not inherit those
 /// of a deleted one of its name.
 int log_checkpoints_settle(struct log_manager *mgr, struct log_dir *dir);
+
+/// Has a directory's cleaner-offset-checkpoint say that a partition's offsets may have holes. As
+/// log_checkpoints_write().
+int log_checkpoints_note_cleaned(struct log_manager *mgr, struct log_dir *dir, const struct log_entry *entry);
 
 /// The same for all directories that are not offline; the first failure.
 int log_checkpoints_write_all(struct log_manager *mgr, enum log_dir_checkpoint which);
@@ -306,5 +325,26 @@ void log_manager_on_rolled(void *arg, struct log *log, int64_t offset);
 
 /// Queues the removal of a segment's files: the on_deleted callback of every log; `arg` is its entry.
 void log_manager_on_deleted(void *arg, struct log_deleted *deleted);
+
+/// Flushes a log; a failed fsync is never tried again, so it takes the directory offline. On the pool.
+void log_manager_flush(struct log_manager *mgr, struct log_entry *entry, struct log *log, int64_t offset);
+
+/// Calls `visit` for every open log, one at a time, leaving the epoch in between: an fsync may take long, and nothing
+/// would be reclaimed. On the pool.
+void log_manager_each(struct log_manager *mgr,
+                      void (*visit)(struct log_manager *mgr, struct log_entry *entry, struct log *log));
+
+// --- log_flush_timer.c ---
+
+/// Has logs looked at soon: the on_unflushed callback of every log; `arg` is its entry.
+void log_manager_on_unflushed(void *arg);
+
+void log_flush_timer_create(struct log_manager *mgr);
+
+/// Looks at what was there before the start. On the control loop's thread.
+void log_flush_timer_run(struct log_manager *mgr);
+
+/// On the control loop's thread.
+void log_flush_timer_pause(struct log_manager *mgr);
 
 void log_work_create(struct log_manager *mgr, const struct log_manager_config *config);

@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/slog.h"
+#include "log/log.h"
 #include "log/log_manager_private.h"
+#include "log/partition_metadata.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
@@ -119,7 +121,7 @@ static void match_found(struct log_manager *mgr, struct log_wanted *wanted, size
       continue;
     }
     if (!uuid_is_zero(&wanted[i].topic_id) && !uuid_is_zero(&found->topic_id) &&
-        !uuid_equal(&wanted[i].topic_id, &found->topic_id)) {
+        !partition_metadata_is_of(&found->topic_id, &wanted[i].topic_id)) {
       use[found - mgr->found] = FOUND_OTHER_TOPIC;
       continue;
     }
@@ -138,6 +140,9 @@ static void match_found(struct log_manager *mgr, struct log_wanted *wanted, size
     if (start_offset > entry->offsets[LOG_DIR_START_OFFSETS]) {
       entry->offsets[LOG_DIR_START_OFFSETS] = start_offset;
     }
+    int64_t cleaned_offset = 0;
+    entry->may_have_holes =
+        mgr->was_adopting || checkpoint_find(&dir->cleaned, entry->topic, entry->partition, &cleaned_offset);
     add_opening(&lists[dir - mgr->dirs], entry, &wanted[i], true);
   }
 }
@@ -158,13 +163,18 @@ static void mark_stale(struct log_manager *mgr)
   }
 }
 
-/// Renames what nobody wants.
+/// Renames what nobody wants; what Kafka left is not ours to rename.
 static void set_strays_aside(struct log_manager *mgr, enum found_use *use)
 {
   for (size_t i = 0; i < mgr->found_count; i++) {
     const struct log_found *found = &mgr->found[i];
     struct log_dir *dir = dir_named(mgr, found->dir);
     if (use[i] == FOUND_WANTED || atomic_load(&dir->is_offline)) {
+      continue;
+    }
+    if (mgr->was_adopting) {
+      slog_warn("%s/%s-%" PRId32 " is not served and left alone", dir->path, found->topic, found->partition);
+      use[i] = FOUND_STUCK;
       continue;
     }
     const char *why = use[i] == FOUND_OTHER_TOPIC ? "it is of another topic of that name" : "no topic has it here";
@@ -230,6 +240,14 @@ static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, si
   }
 }
 
+/// Brings a log that Kafka wrote to disk as it is now: the next start may then take what lies below its recovery point
+/// for granted, holes included, and checks the rest as its own.
+static int settle_adopted(struct log *log)
+{
+  int result = log_flush(log, log_end_offset(log));
+  return result == ERR_NO_SPACE ? 0 : result;
+}
+
 static void open_some(struct opening_list *list)
 {
   for (size_t i; (i = atomic_fetch_add(&list->next, 1)) < list->count;) {
@@ -237,6 +255,9 @@ static void open_some(struct opening_list *list)
     const struct log_wanted *wanted = opening->wanted;
     int result = log_manager_open_entry(list->mgr, opening->entry, opening->wanted, opening->is_found,
                                         opening->entry->dir->was_clean);
+    if (result == 0 && list->mgr->was_adopting && opening->is_found && settle_adopted(wanted->log) < 0) {
+      log_manager_fail_dir(list->mgr, wanted->log, error_last()->code);
+    }
     if (result < 0) {
       slog_error("cannot open the log of %s-%" PRId32 ": %s", wanted->topic, wanted->partition, error_last()->message);
     }
@@ -351,6 +372,9 @@ int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t
   place_missing(mgr, wanted, count, lists, use);
   open_all(mgr, lists);
   try_elsewhere(mgr, lists);
+  if (is_adopting) {
+    log_checkpoints_write_all(mgr, LOG_DIR_RECOVERY_POINTS); // What fails is said there, and is written again later.
+  }
   report(mgr, wanted, count, started_ms);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     mem_free(lists[i].openings);

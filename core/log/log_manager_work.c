@@ -93,12 +93,33 @@ static struct log *open_log_of(struct log_manager *mgr, const struct log_entry *
   return log;
 }
 
-/// Flushes; a failed fsync is never tried again, so it takes the directory offline. A log that was deleted meanwhile is
-/// nobody's loss.
-static void flush(struct log_manager *mgr, const struct log_entry *entry, struct log *log, int64_t offset)
+/// Tells the owner of a log that was flushed, if it may wait for that.
+static void tell_flushed(struct log_manager *mgr, struct log_entry *entry, struct log *log)
+{
+  if (mgr->hooks.log_flushed == NULL || log_get_config(log)->flush_messages == INT64_MAX) {
+    return;
+  }
+  pthread_mutex_lock(&mgr->lock);
+  bool is_open = entry->state == LOG_ENTRY_OPEN && entry->log == log;
+  entry->users += is_open ? 1 : 0;
+  pthread_mutex_unlock(&mgr->lock);
+  if (!is_open) {
+    return;
+  }
+  mgr->hooks.log_flushed(mgr->hooks.arg, entry->owner, log);
+  pthread_mutex_lock(&mgr->lock);
+  entry->users--;
+  pthread_cond_broadcast(&mgr->changed);
+  pthread_mutex_unlock(&mgr->lock);
+}
+
+/// A log that was deleted meanwhile is nobody's loss.
+void log_manager_flush(struct log_manager *mgr, struct log_entry *entry, struct log *log, int64_t offset)
 {
   int result = log_flush(log, offset);
-  if (result < 0 && open_log_of(mgr, entry) == log) {
+  if (result == 0) {
+    tell_flushed(mgr, entry, log);
+  } else if (open_log_of(mgr, entry) == log) {
     if (log_manager_is_disk_failure(result)) {
       log_manager_fail(mgr, log_entry_dir(entry), result);
     } else {
@@ -117,13 +138,13 @@ static void flush_if_needed(struct log_manager *mgr, struct log_entry *entry, st
   entry->flushed_end = end_offset;
   int64_t target = is_quiet ? end_offset : log_active_base_offset(log);
   if (target > log_recovery_point(log)) {
-    flush(mgr, entry, log, target);
+    log_manager_flush(mgr, entry, log, target);
   }
 }
 
-static void run_flush(struct log_manager *mgr)
+void log_manager_each(struct log_manager *mgr,
+                      void (*visit)(struct log_manager *mgr, struct log_entry *entry, struct log *log))
 {
-  // One log at a time, leaving the epoch in between: an fsync may take long, and nothing would be reclaimed.
   for (size_t i = 0;; i++) {
     epoch_leave();
     epoch_enter();
@@ -135,15 +156,25 @@ static void run_flush(struct log_manager *mgr)
     }
     struct log *log = open_log_of(mgr, entry);
     if (log != NULL) {
-      flush_if_needed(mgr, entry, log);
+      visit(mgr, entry, log);
     }
   }
+}
+
+static void run_flush(struct log_manager *mgr)
+{
+  log_manager_each(mgr, flush_if_needed);
   log_checkpoints_write_all(mgr, LOG_DIR_RECOVERY_POINTS);
 }
 
 static void run_start_offsets(struct log_manager *mgr)
 {
   log_checkpoints_write_all(mgr, LOG_DIR_START_OFFSETS);
+}
+
+void log_manager_write_start_offsets(struct log_manager *mgr)
+{
+  run_start_offsets(mgr);
 }
 
 static void run_high_watermarks(struct log_manager *mgr)
@@ -165,7 +196,7 @@ static void run_flush_job(struct pool_job *job)
   struct log_manager *mgr = entry->mgr;
   struct log *log = open_log_of(mgr, entry);
   if (log != NULL && flushing->offset > log_recovery_point(log)) {
-    flush(mgr, entry, log, flushing->offset);
+    log_manager_flush(mgr, entry, log, flushing->offset);
   }
   pthread_mutex_lock(&mgr->lock);
   log_entry_unref(entry);
@@ -175,9 +206,11 @@ static void run_flush_job(struct pool_job *job)
 
 void log_manager_on_rolled(void *arg, struct log *log, int64_t offset)
 {
-  (void)log;
   struct log_entry *entry = arg;
   struct log_manager *mgr = entry->mgr;
+  if (log_get_config(log)->flush_messages == 1) {
+    return; // the append that rolled is flushed by who waits for it (replica/flush.h)
+  }
   struct flush_job *flushing = mem_zalloc(sizeof *flushing);
   flushing->entry = entry;
   flushing->offset = offset;
@@ -191,6 +224,17 @@ void log_manager_on_rolled(void *arg, struct log *log, int64_t offset)
   if (!is_running) {
     mem_free(flushing); // before the timers run or after they stopped: log_close() will flush
   }
+}
+
+bool log_manager_submit(struct log_manager *mgr, struct pool_job *job, void (*work)(struct pool_job *job))
+{
+  pthread_mutex_lock(&mgr->lock);
+  bool is_running = mgr->is_running;
+  if (is_running) {
+    pool_submit_long(mgr->pool, job, work, NULL, NULL);
+  }
+  pthread_mutex_unlock(&mgr->lock);
+  return is_running;
 }
 
 void log_manager_on_deleted(void *arg, struct log_deleted *deleted)
@@ -228,6 +272,7 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   mgr->work[LOG_WORK_HIGH_WATERMARKS].interval_ms = config->high_watermark_checkpoint_ms;
   mgr->work[LOG_WORK_MOVES].run = run_moves;
   mgr->work[LOG_WORK_MOVES].interval_ms = MOVES_RETRY_MS;
+  log_flush_timer_create(mgr);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     mgr->work[i].mgr = mgr;
     // Kafka takes 0 for "always"; a timer has to let others run.
@@ -246,6 +291,7 @@ void log_manager_run(struct log_manager *mgr)
     bool is_early = i == LOG_WORK_RETENTION && work->interval_ms > RETENTION_FIRST_MS;
     timer_start(mgr->loop, &work->timer, is_early ? RETENTION_FIRST_MS : work->interval_ms, work_tick);
   }
+  log_flush_timer_run(mgr);
   deletion_start(&mgr->deletions);
   log_movers_retry(mgr);
   for (size_t i = 0; i < mgr->dir_count && !mgr->was_adopting; i++) {
@@ -262,6 +308,7 @@ void log_manager_pause(struct log_manager *mgr)
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     timer_stop(mgr->loop, &mgr->work[i].timer);
   }
+  log_flush_timer_pause(mgr);
   deletion_stop(&mgr->deletions);
   pthread_mutex_lock(&mgr->lock);
   mgr->is_running = false;

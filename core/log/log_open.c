@@ -15,6 +15,7 @@
 
 static int open_folder(struct log *log);
 static int open_segments(struct log *log, const struct log_open_args *args, bool has_epochs);
+static int keep_segments(const struct log *log);
 static int open_first_segment(struct log *log, int64_t base_offset, int64_t now_ms);
 static int load_segments(struct log *log, const struct log_open_args *args, bool has_epochs, const int64_t *bases,
                          int count);
@@ -60,20 +61,30 @@ static int open_folder(struct log *log)
     atomic_store(&log->is_dir_dirty, true);
     atomic_store(&log->is_parent_dirty, true);
   }
-  struct uuid found;
+  struct uuid found = {0};
   int result = partition_metadata_read(dir, &found);
+  bool is_wanted = !uuid_is_zero(&log->topic_id);
   if (result == ERR_NOT_FOUND) {
-    return uuid_is_zero(&log->topic_id) ? 0 : partition_metadata_write(dir, &log->topic_id);
+    return is_wanted ? partition_metadata_write(dir, &log->topic_id) : 0;
+  }
+  if (partition_metadata_is_damage(result)) {
+    // The name of the folder says which partition it is, as where there is no such file.
+    slog_warn("%s; %s", error_last()->message, is_wanted ? "it is written anew" : "the topic id counts as unknown");
+    return is_wanted ? partition_metadata_write(dir, &log->topic_id) : 0;
   }
   TRY(result);
-  if (uuid_is_zero(&log->topic_id)) {
+  if (!is_wanted) {
     log->topic_id = found;
   } else if (!uuid_equal(&found, &log->topic_id)) {
     char found_text[UUID_TEXT_SIZE];
     char wanted_text[UUID_TEXT_SIZE];
     uuid_format(&found, found_text);
     uuid_format(&log->topic_id, wanted_text);
-    return error_set(ERR_INVALID, "belongs to topic id %s, not %s", found_text, wanted_text);
+    if (!partition_metadata_is_of(&found, &log->topic_id)) {
+      return error_set(ERR_INVALID, "belongs to topic id %s, not %s", found_text, wanted_text);
+    }
+    slog_warn("%s/partition.metadata: topic id %s is %s with damage: it is written anew", dir, found_text, wanted_text);
+    return partition_metadata_write(dir, &log->topic_id);
   }
   return 0;
 }
@@ -108,6 +119,7 @@ static int open_segments(struct log *log, const struct log_open_args *args, bool
   if (start_offset > end_offset) {
     slog_warn("%s: ends at offset %" PRId64 ", below its start offset %" PRId64 ", where it now begins anew", args->dir,
               end_offset, start_offset);
+    TRY(keep_segments(log));
     TRY(log_truncate_all(log, start_offset, start_offset, args->now_ms));
     end_offset = start_offset;
   }
@@ -116,6 +128,18 @@ static int open_segments(struct log *log, const struct log_open_args *args, bool
   leader_epochs_truncate_start(&log->epochs, start_offset);
   int64_t recovery_point = args->is_clean || args->recovery_point > end_offset ? end_offset : args->recovery_point;
   atomic_store(&log->recovery_point, recovery_point);
+  return 0;
+}
+
+/// Keeps what a log has before it begins anew: its start offset may be the one of the two that is wrong.
+static int keep_segments(const struct log *log)
+{
+  const struct segment_list *list = log_list(log);
+  for (int i = 0; i < list->count; i++) {
+    if (atomic_load(&list->segments[i]->size) > 0) {
+      TRY(log_set_aside(log_dir(log), list->segments[i]->base_offset, "lies below the start offset"));
+    }
+  }
   return 0;
 }
 
@@ -139,7 +163,7 @@ static int open_first_segment(struct log *log, int64_t base_offset, int64_t now_
 static int set_rest_aside(const char *dir, const int64_t *bases, int first, int count)
 {
   for (int i = first; i < count; i++) {
-    TRY(log_set_aside(dir, bases[i]));
+    TRY(log_set_aside(dir, bases[i], "follows a cut"));
   }
   return 0;
 }

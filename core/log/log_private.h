@@ -28,6 +28,7 @@
 #include "log/tail.h"
 
 struct iovec;
+struct log_aborted_list;
 struct log_snapshot;
 
 /// The folder's path; replaced whole by log_rename().
@@ -57,6 +58,7 @@ struct log {
   struct log_end end;                          ///< what readers may see
   _Atomic(int64_t) start_offset;               ///< first readable offset
   _Atomic(int64_t) recovery_point;             ///< everything below is on disk
+  _Atomic(int64_t) flushed_ms;                 ///< monotonic time of the last flush of everything
   _Atomic(int64_t) size_bytes;                 ///< of all .log files
   _Atomic(uint64_t) cuts;                      ///< counts truncations: a reader that sees it change begins anew
   struct tail tail;                            ///< positions of the newest batches
@@ -69,13 +71,17 @@ struct log {
   bool is_switching;                           ///< flushes wait for log_move_switch(). Guarded by flush_lock
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
+  bool has_sync_failed;                        ///< a flush failed: what it was for may be gone. flush_lock
+  _Atomic(struct log_aborted_list *) aborted;  ///< transactions that were aborted, NULL: none
+  _Atomic(int64_t) first_unstable_offset;      ///< see log_transactions.h
   bool is_broken;                              ///< the files are not as the log says: no more appends. Appender
   struct uuid topic_id;                        ///< of partition.metadata, or zero
   struct iovec *parts;                         ///< scratch for gathered writes; owned. Appender
   int parts_room;                              ///< slots allocated
   void (*on_deleted)(void *arg, struct log_deleted *deleted);    ///< see struct log_open_args
   void (*on_rolled)(void *arg, struct log *log, int64_t offset); ///< see struct log_open_args
-  void *arg;                                                     ///< for the two above
+  void (*on_unflushed)(void *arg);                               ///< see struct log_open_args
+  void *arg;                                                     ///< for these
   struct epoch_retired retired;                                  ///< for when it was closed
 };
 
@@ -97,6 +103,13 @@ void log_set_path(struct log *log, const char *dir);
 
 /// fsync of the folder after names changed in it, and of its parent after it was made. Holding flush_lock.
 int log_sync_names(struct log *log);
+/// Tells whoever looks after flush.ms that there is something to look after.
+static inline void log_note_unflushed(struct log *log, const struct log_config *config)
+{
+  if (config->flush_ms != INT64_MAX && log->on_unflushed != NULL) {
+    log->on_unflushed(log->arg);
+  }
+}
 
 /// Makes a log in memory, with no segment yet. Owned: log_free().
 struct log *log_new(const struct log_open_args *args);
@@ -139,6 +152,18 @@ int log_producers_load(struct log *log, int64_t now_ms);
 
 /// Forgets all producers, and removes their snapshots: the log begins anew. Appender on the pool, or start-up.
 int log_producers_reset(struct log *log);
+
+/// Finds out which transactions were aborted or are open; the last step of log_producers_load().
+///
+/// @param replayed_from     all batches from here on were looked at
+/// @param has_transactions  one of them was of a transaction
+int log_transactions_load(struct log *log, int64_t replayed_from, bool has_transactions);
+
+/// Forgets them all: the log begins anew. Appender.
+void log_transactions_clear(struct log *log);
+
+/// Frees what is known of them, when nobody can reach the log.
+void log_transactions_destroy(struct log *log);
 
 /// Packs a snapshot of the producers, for the next flush to write. Appender.
 ///
@@ -199,5 +224,7 @@ int log_keep_rest(const char *path, int fd, int64_t pos, int64_t size, char **ke
 /// when there are too many.
 char *log_cut_path(const char *path);
 
-/// Sets a segment's files aside as *.cut, with a warning. Start-up.
-int log_set_aside(const char *dir, int64_t base_offset);
+/// Sets a segment's file aside as *.cut, with a warning, and removes what belongs to it. Start-up.
+///
+/// @param why  borrowed; what the segment does, "follows a cut"
+int log_set_aside(const char *dir, int64_t base_offset, const char *why);

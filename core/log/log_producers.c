@@ -46,6 +46,7 @@ static void read_batch(const struct log_batch *batch, struct producer_append *ap
       .offset_delta = batch->last_offset_delta,
       .epoch = (int16_t)bytes_get_u16(batch->bytes + BATCH_PRODUCER_EPOCH_POS),
       .is_control = batch_is_control(batch->bytes),
+      .is_transactional = batch_is_transactional(batch->bytes),
   };
 }
 
@@ -86,6 +87,25 @@ bool log_has_expired_producers(const struct log *log, int64_t now_ms, int64_t ex
 {
   int64_t oldest_ms = producers_oldest_ms(&log->producers);
   return oldest_ms != INT64_MAX && now_ms - oldest_ms >= expiration_ms;
+}
+
+int32_t log_producer_count(const struct log *log)
+{
+  return log->producers.count;
+}
+
+void log_producer_list(const struct log *log, struct log_producer_info *infos)
+{
+  int32_t count = 0;
+  LIST_EACH(&log->producers.by_age, node) {
+    const struct producer *producer = CONTAINER_OF(node, struct producer, node);
+    infos[count++] = (struct log_producer_info){
+        .id = producer->id,
+        .timestamp = producer->timestamp,
+        .last_sequence = producer->count > 0 ? producer->batches[producer->count - 1].last_sequence : -1,
+        .epoch = producer->epoch,
+    };
+  }
 }
 
 int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms)
@@ -236,7 +256,10 @@ static int load_newest(struct log *log, struct snapshot_list *list, int64_t now_
 }
 
 /// Adds the producers of a segment's batches from an offset on.
-static int replay_segment(struct log *log, const struct segment *seg, int64_t from_offset, int64_t now_ms)
+///
+/// @param[out] has_transactions  set when one of them is of a transaction
+static int replay_segment(struct log *log, const struct segment *seg, int64_t from_offset, int64_t now_ms,
+                          bool *has_transactions)
 {
   char *path = segment_path(log_dir(log), seg->base_offset, ".log");
   int fd = -1;
@@ -255,9 +278,11 @@ static int replay_segment(struct log *log, const struct segment *seg, int64_t fr
           .offset_delta = header.last_offset_delta,
           .epoch = header.producer_epoch,
           .is_control = (header.attributes & BATCH_CONTROL) != 0,
+          .is_transactional = (header.attributes & BATCH_TRANSACTIONAL) != 0,
       };
       if (header.base_offset >= from_offset && is_tracked(&append)) {
         producers_add(&log->producers, &append, now_ms, -1);
+        *has_transactions = *has_transactions || append.is_transactional;
       }
     }
   }
@@ -275,6 +300,7 @@ int log_producers_reset(struct log *log)
 {
   struct snapshot_list list = {0};
   producers_clear(&log->producers);
+  log_transactions_clear(log);
   log->snapshot_offset = log_end_offset(log);
   int result = dir_list(log_dir(log), list_add, &list);
   for (int i = 0; i < list.count && result >= 0; i++) {
@@ -302,8 +328,9 @@ int log_producers_load(struct log *log, int64_t now_ms)
   // An empty log needs no snapshot.
   log->snapshot_offset = offset > segments->segments[0]->base_offset ? offset : segments->segments[0]->base_offset;
   int first = offset < 0 ? 0 : segment_list_floor(segments, offset);
+  bool has_transactions = false;
   for (int i = first < 0 ? 0 : first; i < segments->count && offset < end_offset; i++) {
-    TRY(replay_segment(log, segments->segments[i], offset, now_ms));
+    TRY(replay_segment(log, segments->segments[i], offset, now_ms, &has_transactions));
   }
-  return 0;
+  return log_transactions_load(log, offset, has_transactions);
 }

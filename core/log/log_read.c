@@ -31,6 +31,7 @@ struct read_attempt {
   int64_t seg_end;                  ///< readable bytes in it
   struct log_file *file;            ///< its file, referenced; NULL: not yet
   bool may_wait;                    ///< on the pool
+  bool is_index_wrong;              ///< an entry of the segment's index was passed over
 };
 
 /// The first batch of the region.
@@ -63,6 +64,9 @@ static int read_retrying(struct log *log, const struct log_read_args *args, bool
     // A segment whose file is gone was deleted after the list was taken: the new list, and log start, tell more.
     bool is_deleted = result == ERR_NOT_FOUND && attempt.list != log_list(log);
     if (atomic_load(&log->cuts) == cuts && !is_deleted && !read_is_left(log, path, result)) {
+      if (attempt.is_index_wrong) {
+        segment_report_index(attempt.seg, log_dir(log));
+      }
       return log_fail(log, result);
     }
     log_slice_release(slice);
@@ -170,10 +174,9 @@ static int read_open(struct read_attempt *attempt)
 static int read_search(struct read_attempt *attempt, int64_t offset, struct read_place *place)
 {
   TRY(read_open(attempt));
-  int64_t from_pos = 0;
-  TRY(segment_lookup(attempt->seg, attempt->file, offset, attempt->may_wait, &from_pos));
   struct header_scan scan;
-  header_scan_begin(&scan, log_file_fd(attempt->file), from_pos, attempt->seg_end, attempt->may_wait);
+  TRY(segment_scan(attempt->seg, attempt->file, offset, attempt->seg_end, attempt->may_wait, &scan,
+                   &attempt->is_index_wrong));
   struct batch_header header;
   int found = header_scan_find(&scan, offset, &header, &place->pos);
   if (found > 0) {
@@ -227,6 +230,7 @@ static int read_find_first(struct read_attempt *attempt, struct read_place *plac
       return 0;
     }
     attempt->seg_end = read_segment_end(attempt);
+    attempt->is_index_wrong = false;
     log_file_unref(attempt->file);
     attempt->file = NULL;
     int found = read_find(attempt, offset, place);
@@ -251,10 +255,11 @@ static int read_find_limit(struct read_attempt *attempt, int64_t enough, int64_t
   struct tail_batch batch;
   if (!tail_find(&attempt->log->tail, attempt->limit_offset, &batch)) {
     // What ends before the limit may be read in any case; that may be plenty.
-    int64_t known_pos = 0;
-    TRY(segment_lookup(attempt->seg, attempt->file, attempt->limit_offset - 1, attempt->may_wait, &known_pos));
-    if (known_pos >= enough) {
-      *limit_pos = known_pos < attempt->seg_end ? known_pos : attempt->seg_end;
+    struct header_scan scan;
+    TRY(segment_scan(attempt->seg, attempt->file, attempt->limit_offset - 1, attempt->seg_end, attempt->may_wait, &scan,
+                     &attempt->is_index_wrong));
+    if (scan.pos >= enough) {
+      *limit_pos = scan.pos;
       return 0;
     }
   }

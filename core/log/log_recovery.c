@@ -57,6 +57,7 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
       .fd = -1,
       .next_base = next_base,
       .next_offset = seg->base_offset,
+      .indexed_offset = -1,
       .is_on_disk = recovery->is_clean || next_base <= recovery->recovery_point,
   };
   int result = file_open(work.path, FILE_WRITE, &work.fd);
@@ -95,6 +96,10 @@ static int recover(struct segment_recovery *work, bool is_last)
   bool is_known = work->recovery->is_clean || work->next_base < work->recovery->recovery_point;
   if (is_known) {
     TRY(recovery_load_indexes(work, &is_good));
+    if (is_good) {
+      TRY(recovery_check_entries(work, &is_good));
+      work->pos = is_good ? work->pos : 0;
+    }
     if (is_good && !is_last) {
       TRY(recovery_check_end(work, &is_good));
       if (is_good) {
@@ -312,6 +317,10 @@ static int check_batches(struct segment_recovery *work)
   struct header_scan scan;
   struct batch_header header;
   int64_t pos = 0;
+  if (log_get_config(work->recovery->log)->flush_messages < INT64_MAX) {
+    // After a failed fsync the page cache may show records that are not on disk, and the next fsync would succeed.
+    file_drop_cache(work->fd, work->pos);
+  }
   header_scan_begin(&scan, work->fd, work->pos, work->size, true);
   for (;;) {
     int result = header_scan_next(&scan, &header, &pos);

@@ -99,10 +99,64 @@ int recovery_load_indexes(struct segment_recovery *work, bool *is_good)
   time_index_create(&seg->time_index, time_count, &entry, size_limit);
   if (*is_good) {
     work->pos = pos;
+    work->indexed_offset = count > 0 ? seg->base_offset + relative_offset : -1;
     atomic_store(&seg->max_timestamp, entry.timestamp);
     atomic_store(&seg->max_timestamp_offset, entry.timestamp >= 0 ? seg->base_offset + entry.relative_offset : -1);
   }
   return 0;
+}
+
+/// Position of the last offset-index entry whose offset is at most `relative_offset`, 0: none.
+static int find_indexed_pos(const struct segment_recovery *work, int64_t relative_offset, int64_t *pos)
+{
+  char *path = segment_path(work->dir, work->seg->base_offset, ".index");
+  int fd = -1;
+  int result = file_open(path, FILE_READ, &fd);
+  uint32_t low = 0;
+  uint32_t high = atomic_load(&work->seg->offset_index.count);
+  *pos = 0;
+  while (result == 0 && low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    uint8_t entry[OFFSET_INDEX_ENTRY_SIZE];
+    int64_t entry_offset = 0;
+    int64_t entry_pos = 0;
+    result = file_read_at(fd, entry, sizeof entry, (int64_t)middle * OFFSET_INDEX_ENTRY_SIZE);
+    if (result == 0) {
+      offset_index_decode(entry, &entry_offset, &entry_pos);
+      if (entry_offset <= relative_offset) {
+        *pos = entry_pos;
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+  }
+  file_close(fd);
+  mem_free(path);
+  return result;
+}
+
+int recovery_check_entries(struct segment_recovery *work, bool *is_good)
+{
+  struct segment *seg = work->seg;
+  const struct time_index_entry *last = &seg->time_index.last;
+  struct header_scan scan;
+  struct batch_header header;
+  int64_t pos = 0;
+  int result = 0;
+  if (work->indexed_offset >= 0) {
+    header_scan_begin(&scan, work->fd, work->pos, work->size, true);
+    result = header_scan_next(&scan, &header, &pos);
+    *is_good = result > 0 && header.base_offset + header.last_offset_delta == work->indexed_offset;
+  }
+  if (*is_good && last->timestamp >= 0) {
+    int64_t offset = seg->base_offset + last->relative_offset;
+    TRY(find_indexed_pos(work, last->relative_offset, &pos));
+    header_scan_begin(&scan, work->fd, pos, work->size, true);
+    result = header_scan_find(&scan, offset, &header, &pos);
+    *is_good = result > 0 && header.base_offset <= offset && header_timestamp(&header) == last->timestamp;
+  }
+  return result == ERR_IO ? result : 0;
 }
 
 int recovery_check_end(struct segment_recovery *work, bool *is_good)

@@ -20,6 +20,7 @@ struct segment_recovery {
   int64_t next_base;             ///< base offset of the next segment
   int64_t pos;                   ///< all before is good
   int64_t next_offset;           ///< offset after the last good batch
+  int64_t indexed_offset;        ///< last offset of the batch that the last offset-index entry names, -1: no entry
   bool is_exact;                 ///< a batch came before, so contiguous offsets can be asked for
   bool is_on_disk;               ///< all of it is below the recovery point, or the last shutdown was clean
   bool has_epochs;               ///< all its batches told their leader epoch to the log
@@ -32,6 +33,12 @@ struct segment_recovery {
 /// Takes the indexes over if they are plausible, and sets the position of the last entry; otherwise leaves them empty,
 /// in memory.
 int recovery_load_indexes(struct segment_recovery *work, bool *is_good);
+
+/// Compares the last entries of both indexes with the batches they name: retention goes by the time of the last one,
+/// and whatever is appended next comes after them.
+///
+/// @param[in,out] is_good  set to false when one does not fit
+int recovery_check_entries(struct segment_recovery *work, bool *is_good);
 
 /// Looks at what follows the last index entry of a closed segment: where it ends, and whether the indexes lack entries
 /// or have some for batches that are not there.

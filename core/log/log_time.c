@@ -23,6 +23,7 @@ struct time_search {
   struct segment *seg;             ///< the segment being searched
   struct log_file *file;           ///< its file, referenced
   int64_t seg_end;                 ///< readable bytes in it
+  bool is_index_wrong;             ///< an entry of its index was passed over
 };
 
 typedef int (*time_search_fn)(struct time_search *search, int64_t timestamp, struct log_time_offset *found);
@@ -50,6 +51,9 @@ static int search_retrying(struct log *log, time_search_fn search_fn, int64_t ti
     if (atomic_load(&log->cuts) != cuts) {
       continue;
     }
+    if (search.is_index_wrong) {
+      segment_report_index(search.seg, log_dir(log));
+    }
     if (result < 0) {
       return log_fail(log, result);
     }
@@ -76,17 +80,17 @@ static int search_enter(struct time_search *search, struct segment *seg)
   log_file_unref(search->file);
   search->file = NULL;
   search->seg = seg;
+  search->is_index_wrong = false;
   search->seg_end = seg->base_offset == search->end.segment_base ? search->end.pos : atomic_load(&seg->size);
   return log_open_segment(search->log, seg, &search->file);
 }
 
-/// Begins to scan headers at or before the batch with `offset`.
+/// Begins to scan headers at or before the batch with `offset`, or the last one of the search.
 static int search_scan(struct time_search *search, int64_t offset, struct header_scan *scan)
 {
-  int64_t pos = 0;
-  TRY(segment_lookup(search->seg, search->file, offset, true, &pos));
-  header_scan_begin(scan, log_file_fd(search->file), pos, search->seg_end, true);
-  return 0;
+  // What came since the search began is in the indexes, too.
+  offset = offset < search->end.offset ? offset : search->end.offset - 1;
+  return segment_scan(search->seg, search->file, offset, search->seg_end, true, scan, &search->is_index_wrong);
 }
 
 /// Looks into a batch for the first record from log start on that is at least as new as `timestamp`; failing that, with
@@ -135,6 +139,24 @@ static int search_batch(struct time_search *search, const struct batch_header *h
   return result < 0 ? result : is_found;
 }
 
+/// Looks whether the batch that a time-index entry names has its timestamp: beginning from a damaged one, the search
+/// would pass over what it looks for.
+static int search_check_entry(struct time_search *search, const struct time_index_entry *entry, bool *is_right)
+{
+  int64_t offset = search->seg->base_offset + entry->relative_offset;
+  struct header_scan scan;
+  struct batch_header header;
+  int64_t pos = 0;
+  if (offset >= search->end.offset) {
+    *is_right = offset < log_end_offset(search->log);
+    return 0;
+  }
+  TRY(search_scan(search, offset, &scan));
+  int result = header_scan_find(&scan, offset, &header, &pos);
+  *is_right = result > 0 && header.base_offset <= offset && header_timestamp(&header) == entry->timestamp;
+  return result == ERR_IO ? result : 0;
+}
+
 /// Finds the first record of the segment that is at least as new as `timestamp`.
 static int search_segment(struct time_search *search, int64_t timestamp, struct log_time_offset *found)
 {
@@ -143,11 +165,15 @@ static int search_segment(struct time_search *search, int64_t timestamp, struct 
   char *path = segment_path(log_dir(search->log), seg->base_offset, ".timeindex");
   int indexed = time_index_floor(&seg->time_index, path, timestamp, &entry);
   mem_free(path);
-  int64_t from_offset = indexed > 0 ? seg->base_offset + entry.relative_offset : seg->base_offset;
-  from_offset = from_offset > search->start_offset ? from_offset : search->start_offset;
+  int64_t from_offset = search->start_offset;
   struct header_scan scan;
   struct batch_header header;
   int64_t pos = 0;
+  if (indexed > 0 && seg->base_offset + entry.relative_offset > from_offset) {
+    bool is_right = false;
+    TRY(search_check_entry(search, &entry, &is_right));
+    from_offset = is_right ? seg->base_offset + entry.relative_offset : from_offset;
+  }
   TRY(search_scan(search, from_offset, &scan));
   int result = 0;
   while ((result = header_scan_next(&scan, &header, &pos)) > 0) {

@@ -174,9 +174,8 @@ static int cut_find(struct log *log, int64_t offset, struct cut *cut)
   int64_t pos = 0;
   struct header_scan scan;
   struct batch_header header = {0};
-  int found = segment_lookup(seg, file, offset, true, &pos);
+  int found = segment_scan(seg, file, offset, atomic_load(&seg->size), true, &scan, NULL);
   if (found == 0) {
-    header_scan_begin(&scan, log_file_fd(file), pos, atomic_load(&seg->size), true);
     found = header_scan_find(&scan, offset, &header, &pos);
   }
   log_file_unref(file);
@@ -210,8 +209,8 @@ static int cut_segments(struct log *log, int kept, int64_t now_ms)
     atomic_fetch_sub(&log->size_bytes, size);
     int64_t base_offset = seg->base_offset;
     segment_retire(seg);
-    int deleted = log_delete_files(log, base_offset, size, now_ms);
-    result = result < 0 ? result : deleted;
+    // Once one stays, so do the older ones: the next start must not find a hole.
+    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms);
   }
   struct segment *seg = list->segments[kept - 1];
   seg->created_ms = now_ms;
@@ -256,6 +255,10 @@ static int replace_by_copy(const char *path, int64_t size)
   }
   if (result == 0) {
     result = copy_bytes(from_fd, to_fd, size);
+  }
+  // The name is that of bytes which may count as on disk.
+  if (result == 0) {
+    result = file_sync(to_fd);
   }
   if (result == 0) {
     result = dir_rename(temporary, path);
@@ -375,8 +378,8 @@ int log_delete_before(struct log *log, int64_t offset, int64_t now_ms)
     int64_t size = atomic_load(&seg->size);
     atomic_fetch_sub(&log->size_bytes, size);
     segment_retire(seg);
-    int deleted = log_delete_files(log, base_offset, size, now_ms);
-    result = result < 0 ? result : deleted;
+    // Once one stays, so do the newer ones: the next start must not find a hole.
+    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms);
   }
   return result < 0 ? result : gone;
 }

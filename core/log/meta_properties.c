@@ -246,6 +246,23 @@ static char *next_line(char **rest, int *number)
   return start;
 }
 
+/// Takes from the end of a line what would join it with one that is written behind it.
+static void trim_joint(char *line)
+{
+  size_t length = strlen(line);
+  for (;;) {
+    size_t backslashes = 0;
+    while (backslashes < length && line[length - 1 - backslashes] == '\\') {
+      backslashes++;
+    }
+    bool is_return = length > 0 && line[length - 1] == '\r';
+    if (!is_return && backslashes % 2 == 0) {
+      break;
+    }
+    line[--length] = '\0';
+  }
+}
+
 static int parse(const char *path, char *text, struct meta_properties *props)
 {
   int32_t version = -1;
@@ -257,6 +274,7 @@ static int parse(const char *path, char *text, struct meta_properties *props)
       continue;
     }
     char *kept = mem_strdup(raw);
+    trim_joint(kept);
     char *value = cut_key(raw);
     unescape(raw);
     unescape(value);

@@ -96,14 +96,16 @@ static bool offset_index_get(struct offset_index *index, const uint8_t *map, siz
   return true;
 }
 
-/// The last entry whose upper or lower half is at most `limit`; both halves rise from entry to entry.
-static int64_t offset_index_search(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t limit,
-                                   int shift, int64_t *pos)
+/// The last entry before number `below` whose upper or lower half is at most `limit`; both halves rise from entry to
+/// entry.
+static int64_t offset_index_search(struct offset_index *index, const uint8_t *map, size_t map_size, uint32_t below,
+                                   int64_t limit, int shift, uint64_t *found_entry)
 {
   uint32_t low = 0;
   uint32_t high = atomic_load_explicit(&index->count, memory_order_acquire);
   int64_t found = -1;
-  *pos = 0;
+  high = high < below ? high : below;
+  *found_entry = 0;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     uint64_t entry = 0;
@@ -113,7 +115,7 @@ static int64_t offset_index_search(struct offset_index *index, const uint8_t *ma
     }
     if ((int64_t)(uint32_t)(entry >> shift) <= limit) {
       found = middle;
-      *pos = (int64_t)(uint32_t)entry;
+      *found_entry = entry;
       low = middle + 1;
     } else {
       high = middle;
@@ -125,13 +127,27 @@ static int64_t offset_index_search(struct offset_index *index, const uint8_t *ma
 int64_t offset_index_floor(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t relative_offset,
                            int64_t *pos)
 {
-  return offset_index_search(index, map, map_size, relative_offset, 32, pos);
+  int64_t entry_offset = 0;
+  return offset_index_floor_below(index, map, map_size, UINT32_MAX, relative_offset, &entry_offset, pos);
+}
+
+int64_t offset_index_floor_below(struct offset_index *index, const uint8_t *map, size_t map_size, uint32_t below,
+                                 int64_t relative_offset, int64_t *entry_offset, int64_t *pos)
+{
+  uint64_t entry = 0;
+  int64_t number = offset_index_search(index, map, map_size, below, relative_offset, 32, &entry);
+  *entry_offset = (int64_t)(entry >> 32);
+  *pos = (int64_t)(uint32_t)entry;
+  return number;
 }
 
 int64_t offset_index_floor_pos(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t pos,
                                int64_t *found_pos)
 {
-  return offset_index_search(index, map, map_size, pos, 0, found_pos);
+  uint64_t entry = 0;
+  int64_t number = offset_index_search(index, map, map_size, UINT32_MAX, pos, 0, &entry);
+  *found_pos = (int64_t)(uint32_t)entry;
+  return number;
 }
 
 void offset_index_decode(const uint8_t *entry, int64_t *relative_offset, int64_t *pos)

@@ -62,7 +62,12 @@ void offset_index_truncate(struct offset_index *index, uint32_t count);
 int64_t offset_index_floor(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t relative_offset,
                            int64_t *pos);
 
-/// Finds the last entry whose position is at most `pos`, for ending a region between two batches. The same otherwise.
+/// The same among the entries before number `below`, with the offset of the entry.
+int64_t offset_index_floor_below(struct offset_index *index, const uint8_t *map, size_t map_size, uint32_t below,
+                                 int64_t relative_offset, int64_t *entry_offset, int64_t *pos);
+
+/// Finds the last entry whose position is at most `pos`, for ending a region between two batches. As
+/// offset_index_floor() otherwise.
 int64_t offset_index_floor_pos(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t pos,
                                int64_t *found_pos);
 

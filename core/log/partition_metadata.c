@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "log/partition_metadata.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,21 @@ int partition_metadata_read(const char *folder, struct uuid *topic_id)
   mem_free(text);
   mem_free(path);
   return result;
+}
+
+bool partition_metadata_is_damage(int result)
+{
+  return result == ERR_CORRUPT || result == ERR_MALFORMED || result == ERR_UNSUPPORTED_VERSION || result == ERR_LIMIT;
+}
+
+bool partition_metadata_is_of(const struct uuid *found, const struct uuid *wanted)
+{
+  enum { DAMAGED_BYTES_MAX = 2 }; // a character of the file stands for parts of two bytes
+  int differing = 0;
+  for (size_t i = 0; i < sizeof found->bytes; i++) {
+    differing += found->bytes[i] != wanted->bytes[i];
+  }
+  return differing <= DAMAGED_BYTES_MAX;
 }
 
 int partition_metadata_write(const char *folder, const struct uuid *topic_id)

@@ -125,10 +125,23 @@ static void grow(struct producers *producers)
   mem_free(old);
 }
 
+/// Makes room for one more: without the oldest that has no open transaction, if there is one.
+static void evict(struct producers *producers)
+{
+  LIST_EACH(&producers->by_age, node) {
+    struct producer *producer = CONTAINER_OF(node, struct producer, node);
+    if (producer->txn_first_offset < 0) {
+      forget(producers, producer);
+      return;
+    }
+  }
+  forget(producers, oldest(producers));
+}
+
 static struct producer *insert(struct producers *producers, int64_t id, int16_t epoch)
 {
   if (producers->count >= PRODUCERS_MAX) {
-    forget(producers, oldest(producers));
+    evict(producers);
   }
   if ((size_t)producers->count >= producers->slot_count) {
     grow(producers);
@@ -136,6 +149,7 @@ static struct producer *insert(struct producers *producers, int64_t id, int16_t 
   struct producer *producer = mem_zalloc(sizeof *producer);
   producer->id = id;
   producer->epoch = epoch;
+  producer->txn_first_offset = -1;
   size_t slot = slot_of(producers, id);
   producer->next = producers->slots[slot];
   producers->slots[slot] = producer;
@@ -213,6 +227,14 @@ static void push_batch(struct producer *producer, const struct producer_batch *b
   producer->batches[producer->count++] = *batch;
 }
 
+/// Makes a producer the one that was seen last.
+static void touch(struct producers *producers, struct producer *producer, int64_t now_ms)
+{
+  producer->seen_ms = now_ms;
+  list_remove(&producer->node);
+  list_append(&producers->by_age, &producer->node);
+}
+
 void producers_add(struct producers *producers, const struct producer_append *batch, int64_t now_ms, int mark)
 {
   struct producer *producer = find(producers, batch->producer_id);
@@ -233,10 +255,13 @@ void producers_add(struct producers *producers, const struct producer_append *ba
                                         .last_offset = batch->base_offset + batch->offset_delta,
                                         .timestamp = batch->timestamp});
   }
+  if (batch->is_control) {
+    producer->txn_first_offset = -1;
+  } else if (batch->is_transactional && producer->txn_first_offset < 0) {
+    producer->txn_first_offset = batch->base_offset;
+  }
   producer->timestamp = batch->timestamp;
-  producer->seen_ms = now_ms;
-  list_remove(&producer->node);
-  list_append(&producers->by_age, &producer->node);
+  touch(producers, producer, now_ms);
   note_oldest(producers);
 }
 
@@ -254,6 +279,7 @@ void producers_undo(struct producers *producers, int mark)
     }
     // Its age stays: it did send something.
     producer->timestamp = undo->before.timestamp;
+    producer->txn_first_offset = undo->before.txn_first_offset;
     producer->epoch = undo->before.epoch;
     producer->count = undo->before.count;
     memcpy(producer->batches, undo->before.batches, sizeof producer->batches);
@@ -264,7 +290,11 @@ void producers_undo(struct producers *producers, int mark)
 int producers_expire(struct producers *producers, int64_t now_ms, int64_t expiration_ms)
 {
   int gone = 0;
-  while (!list_is_empty(&producers->by_age) && now_ms - oldest(producers)->seen_ms >= expiration_ms) {
+  for (int32_t left = producers->count; left > 0 && now_ms - oldest(producers)->seen_ms >= expiration_ms; left--) {
+    if (oldest(producers)->txn_first_offset >= 0) {
+      touch(producers, oldest(producers), now_ms);
+      continue;
+    }
     forget(producers, oldest(producers));
     gone++;
   }
@@ -285,7 +315,7 @@ static void pack_producer(uint8_t *at, const struct producer *producer)
   bytes_put_u32(at + 22, (uint32_t)last->offset_delta);
   bytes_put_u64(at + 26, (uint64_t)producer->timestamp);
   bytes_put_u32(at + 34, UINT32_MAX); // coordinator epoch: none
-  bytes_put_u64(at + 38, UINT64_MAX); // transaction: none
+  bytes_put_u64(at + 38, (uint64_t)producer->txn_first_offset);
 }
 
 static void pack_earlier(uint8_t *at, const struct producer *producer, const struct producer_batch *batch)
@@ -357,6 +387,8 @@ static int unpack_producer(struct producers *producers, const uint8_t *at, int64
     return error_set(ERR_CORRUPT, "producer id %" PRId64 " is not valid or stands there twice", id);
   }
   struct producer *producer = insert(producers, id, (int16_t)bytes_get_u16(at + 8));
+  int64_t txn_first_offset = (int64_t)bytes_get_u64(at + 38);
+  producer->txn_first_offset = txn_first_offset >= 0 ? txn_first_offset : -1;
   producer->timestamp = batch.timestamp;
   producer->seen_ms = now_ms;
   if (batch.last_sequence >= 0 && batch.offset_delta >= 0 && batch.last_offset >= batch.offset_delta) {

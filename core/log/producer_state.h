@@ -12,7 +12,8 @@
 //
 // A producer is forgotten when it has not written for producer.id.expiration.ms of the broker's clock, counted from the
 // start of the broker for what was written before; the times in records do not matter. At most PRODUCERS_MAX are
-// remembered; for one more the one that was silent longest is forgotten.
+// remembered; for one more the one that was silent longest is forgotten. One whose transaction is open stays: the last
+// stable offset depends on it.
 //
 // Owner: the appender of the partition, but for producers_oldest_ms(). In a snapshot file, as Kafka has it:
 //
@@ -51,6 +52,7 @@ struct producer {
   int64_t id;                                      ///< producer id, >= 0
   int64_t seen_ms;                                 ///< wall time of its last append, or of the load
   int64_t timestamp;                               ///< of its last batch or marker
+  int64_t txn_first_offset;                        ///< where its open transaction begins, -1: none is open
   int16_t epoch;                                   ///< its latest epoch
   int16_t count;                                   ///< batches
   struct producer_batch batches[PRODUCER_BATCHES]; ///< oldest first
@@ -78,7 +80,8 @@ struct producer_append {
   int32_t first_sequence; ///< >= 0
   int32_t offset_delta;   ///< last offset minus first, >= 0
   int16_t epoch;          ///< producer epoch
-  bool is_control;        ///< a marker: it has no sequence
+  bool is_control;        ///< a marker: it has no sequence, and ends the transaction
+  bool is_transactional;  ///< part of a transaction
 };
 
 void producers_create(struct producers *producers);

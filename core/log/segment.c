@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/slog.h"
 #include "log/header_scan.h"
 #include "log/index_file.h"
 #include "log/log.h"
@@ -140,6 +141,9 @@ int segment_rename_deleted(int64_t base_offset, const char *dir)
     char *path = segment_path(dir, base_offset, segment_suffixes[i]);
     char *deleted = mem_printf("%s.deleted", path);
     int renamed = dir_rename(path, deleted);
+    if (renamed == ERR_NO_SPACE) {
+      renamed = dir_remove_file(path); // The new name may take a block; a full disk must still give some back.
+    }
     if (renamed < 0 && renamed != ERR_NOT_FOUND && result == 0) {
       result = renamed;
     }
@@ -270,9 +274,18 @@ int segment_sync_indexes(struct segment *seg, const char *dir)
   return result;
 }
 
+/// One question to the index.
+struct index_lookup {
+  bool is_by_pos;       ///< by position, else by offset
+  int64_t wanted;       ///< relative offset, or position
+  uint32_t below;       ///< only entries before this one count
+  int64_t number;       ///< out: of the entry, -1: none
+  int64_t entry_offset; ///< out: its relative offset; by offset only
+  int64_t pos;          ///< out: its position, 0: none
+};
+
 /// Runs one lookup in the mapped index, guarded.
-static int segment_search_index(struct segment *seg, struct log_file *file, bool may_wait, bool is_by_pos,
-                                int64_t wanted, int64_t *pos)
+static int segment_search_index(struct segment *seg, struct log_file *file, bool may_wait, struct index_lookup *lookup)
 {
   size_t map_size = 0;
   const uint8_t *map = log_file_index(file, &map_size);
@@ -281,28 +294,57 @@ static int segment_search_index(struct segment *seg, struct log_file *file, bool
   if (map != NULL) {
     TRY(log_file_warm_index(file, written < map_size ? written : map_size, may_wait));
   }
-  int64_t found_pos = 0;
   map_guard_begin(map, map_size);
-  if (is_by_pos) {
-    offset_index_floor_pos(&seg->offset_index, map, map_size, wanted, &found_pos);
-  } else {
-    offset_index_floor(&seg->offset_index, map, map_size, wanted, &found_pos);
+  lookup->number = lookup->is_by_pos
+                       ? offset_index_floor_pos(&seg->offset_index, map, map_size, lookup->wanted, &lookup->pos)
+                       : offset_index_floor_below(&seg->offset_index, map, map_size, lookup->below, lookup->wanted,
+                                                  &lookup->entry_offset, &lookup->pos);
+  return map_guard_end() ? log_file_fail_index(file) : 0;
+}
+
+int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
+                 struct header_scan *scan, bool *is_wrong)
+{
+  enum { WRONG_ENTRIES_MAX = 8 }; // with more of them, nothing the index says is worth reading
+  struct index_lookup lookup = {.wanted = offset - seg->base_offset, .below = UINT32_MAX};
+  for (int i = 0; i < WRONG_ENTRIES_MAX; i++) {
+    TRY(segment_search_index(seg, file, may_wait, &lookup));
+    header_scan_begin(scan, log_file_fd(file), lookup.pos, end, may_wait);
+    if (lookup.pos == 0) {
+      return 0;
+    }
+    struct batch_header header;
+    int64_t pos = 0;
+    int result = header_scan_next(scan, &header, &pos);
+    if (result == ERR_AGAIN || result == ERR_IO) {
+      return result;
+    }
+    if (result > 0 && header.base_offset + header.last_offset_delta == seg->base_offset + lookup.entry_offset) {
+      scan->pos = lookup.pos;
+      return 0;
+    }
+    if (is_wrong != NULL) {
+      *is_wrong = true;
+    }
+    lookup.below = (uint32_t)lookup.number;
   }
-  if (map_guard_end()) {
-    return log_file_fail_index(file);
-  }
-  *pos = found_pos;
+  header_scan_begin(scan, log_file_fd(file), 0, end, may_wait);
   return 0;
 }
 
-int segment_lookup(struct segment *seg, struct log_file *file, int64_t offset, bool may_wait, int64_t *pos)
+void segment_report_index(struct segment *seg, const char *dir)
 {
-  return segment_search_index(seg, file, may_wait, false, offset - seg->base_offset, pos);
+  if (!atomic_exchange(&seg->is_index_wrong, true)) {
+    slog_warn("%s/%020" PRId64 ".index: has entries that name no batch: they are passed over", dir, seg->base_offset);
+  }
 }
 
 int segment_lookup_pos(struct segment *seg, struct log_file *file, int64_t pos, bool may_wait, int64_t *found_pos)
 {
-  return segment_search_index(seg, file, may_wait, true, pos, found_pos);
+  struct index_lookup lookup = {.is_by_pos = true, .wanted = pos};
+  TRY(segment_search_index(seg, file, may_wait, &lookup));
+  *found_pos = lookup.pos;
+  return 0;
 }
 
 int segment_load_timestamps(struct segment *seg, struct log_file *file)
@@ -312,9 +354,8 @@ int segment_load_timestamps(struct segment *seg, struct log_file *file)
   int64_t max_offset = last->timestamp >= 0 ? seg->base_offset + last->relative_offset : -1;
   int64_t size = atomic_load_explicit(&seg->size, memory_order_relaxed);
   int64_t pos = 0;
-  TRY(segment_lookup(seg, file, max_offset < 0 ? seg->base_offset : max_offset, true, &pos));
   struct header_scan scan;
-  header_scan_begin(&scan, log_file_fd(file), pos, size, true);
+  TRY(segment_scan(seg, file, max_offset < 0 ? seg->base_offset : max_offset, size, true, &scan, NULL));
   struct batch_header header;
   int result = 0;
   while ((result = header_scan_next(&scan, &header, &pos)) > 0) {

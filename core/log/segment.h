@@ -18,6 +18,7 @@
 #include "log/time_index.h"
 #include "record/batch.h"
 
+struct header_scan;
 struct log_config;
 
 enum {
@@ -40,6 +41,7 @@ struct segment {
   int64_t bytes_since_index;             ///< bytes after the last index entry. Appender
   bool is_index_long;                    ///< the index files may hold more than the indexes do. Appender
   _Atomic(bool) is_index_dirty;          ///< the index files were written since their last fsync
+  _Atomic(bool) is_index_wrong;          ///< it was found, and logged, that the offset index does not fit the batches
   struct epoch_retired retired;          ///< for when it left the list
 };
 
@@ -78,7 +80,8 @@ bool segment_parse_name(const char *name, const char *suffix, int64_t *base_offs
 /// Makes empty files, in place of whatever has their names. On failure nothing is left.
 int segment_create_files(const struct segment *seg, const char *dir, const struct log_config *config);
 
-/// Renames its files to *.deleted; those that are missing are fine.
+/// Renames its files to *.deleted; those that are missing are fine. Where a full disk has no room for the new names,
+/// the files go at once.
 int segment_rename_deleted(int64_t base_offset, const char *dir);
 
 /// Accounts for a batch that is in the file at `pos`: indexes, largest timestamp, size. Appender, or recovery.
@@ -104,15 +107,28 @@ int segment_truncate_indexes(struct segment *seg, struct log_file *file, const c
 /// fsync of its indexes, if they were written since the last one. Pool, or appender.
 int segment_sync_indexes(struct segment *seg, const char *dir);
 
-/// Looks up the position to search from for `offset`. Any thread, inside the epoch.
+/// Begins a scan of headers at or before the batch with `offset`, as near as the index knows. An entry that does not
+/// point at the batch it names is passed over: the index may be damaged, and trusting it would skip records. Any
+/// thread, inside the epoch.
 ///
 /// @param file       the open file of the segment
-/// @param may_wait   false: a cold index gives ERR_AGAIN
-/// @param[out] pos   position of a batch at or before the one with `offset`; 0 when the index does not know
+/// @param end        position that batches must not pass
+/// @param may_wait   false: what is cold gives ERR_AGAIN
+/// @param[out] scan      at the position of a batch, 0 when the index does not help
+/// @param[out] is_wrong  set to true when an entry was passed over, which a truncation at the same time may be the
+/// cause
+///                       of as well: segment_report_index() when there was none. NULL: nobody asks
 /// @return 0, ERR_AGAIN, ERR_IO
-int segment_lookup(struct segment *seg, struct log_file *file, int64_t offset, bool may_wait, int64_t *pos);
+int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
+                 struct header_scan *scan, bool *is_wrong);
 
-/// The same by position: the last known position of a batch that is at most `pos`; 0 when unknown.
+/// Says, once, that the offset index does not fit the batches.
+void segment_report_index(struct segment *seg, const char *dir);
+
+/// The last known position of a batch that is at most `pos`; 0 when unknown. What a damaged index says is not checked:
+/// for ending a region where it need not end exactly.
+///
+/// @return 0, ERR_AGAIN, ERR_IO
 int segment_lookup_pos(struct segment *seg, struct log_file *file, int64_t pos, bool may_wait, int64_t *found_pos);
 
 /// Recounts its largest timestamp after a cut: from the time index and the headers after its last entry. Waits for the

@@ -156,7 +156,9 @@ static void config_take(lua_State *vm, struct lua_config *config)
 {
   static const char *const levels[] = {"error", "warn", "info", "debug"};
   lua_getfield(vm, -1, "broker");
-  config->id = (int32_t)config_integer(vm, "id", CONFIG_DEFAULT_ID);
+  int64_t id = config_integer(vm, "id", -1);
+  config->is_id_set = id >= 0;
+  config->id = config->is_id_set ? (int32_t)id : CONFIG_DEFAULT_ID;
   config->listen_count = 1;
   config->listen = config_texts(vm, config, "listen", config_default_listen, &config->listen_count);
   config->advertise = config_texts(vm, config, "advertise", NULL, &config->advertise_count);

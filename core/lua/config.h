@@ -39,6 +39,7 @@ struct lua_config_topic {
 /// A configuration. Lists have no NULL at the end. Do not copy or move: `broker` points into itself.
 struct lua_config {
   int32_t id;                            ///< of the broker, 1 by default
+  bool is_id_set;                        ///< it was given, and is no default
   const char *const *listen;             ///< addresses, at least one
   int listen_count;                      ///< how many
   const char *const *advertise;          ///< one for each of listen, or none

@@ -13,12 +13,10 @@
 #include "metadata/config_private.h"
 
 /// Configs that are defined, as Kafka's defaults hold for them, but that nothing heeds yet: whoever sets one would rely
-/// on what does not happen. Flushes by count and time, compaction, and a cap on what one record may unpack to.
+/// on what does not happen. Compaction.
 static const enum broker_config_index unsupported[] = {
     BROKER_CONFIG_log_cleaner_delete_retention_ms, BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
     BROKER_CONFIG_log_cleaner_min_cleanable_ratio, BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
-    BROKER_CONFIG_log_flush_interval_messages,     BROKER_CONFIG_log_flush_interval_ms,
-    BROKER_CONFIG_log_flush_scheduler_interval_ms, BROKER_CONFIG_max_decompressed_message_bytes,
 };
 
 enum { MADE_RETENTION, MADE_ROLL, MADE_JITTER, MADE_FLUSH };

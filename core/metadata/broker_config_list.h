@@ -42,7 +42,7 @@ BROKER_CONFIG_X(LONG, log_flush_interval_ms, "log.flush.interval.ms", NULL, NO_M
 BROKER_CONFIG_X(INT, log_flush_offset_checkpoint_interval_ms, "log.flush.offset.checkpoint.interval.ms", "60000", 0, NO_MAX, VALID_ANY,
   "How often the recovery points are written.")
 BROKER_CONFIG_X(LONG, log_flush_scheduler_interval_ms, "log.flush.scheduler.interval.ms", "9223372036854775807", NO_MIN, NO_MAX, VALID_ANY,
-  "How often logs are looked at for flush.ms.")
+  "Default of log.flush.interval.ms; logs are looked at for flush.ms as often as the shortest asks.")
 BROKER_CONFIG_X(INT, log_flush_start_offset_checkpoint_interval_ms, "log.flush.start.offset.checkpoint.interval.ms", "60000", 0, NO_MAX, VALID_ANY,
   "How often the log start offsets are written.")
 BROKER_CONFIG_X(INT, log_index_interval_bytes, "log.index.interval.bytes", "4096", 0, NO_MAX, VALID_ANY,
@@ -79,12 +79,20 @@ BROKER_CONFIG_X(INT, log_segment_bytes, "log.segment.bytes", "1073741824", 10485
   "Default of segment.bytes.")
 BROKER_CONFIG_X(LONG, log_segment_delete_delay_ms, "log.segment.delete.delay.ms", "60000", 0, NO_MAX, VALID_ANY,
   "Default of file.delete.delay.ms.")
+BROKER_CONFIG_X(LONG, luka_queued_max_response_bytes, "luka.queued.max.response.bytes", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Memory of answers that clients have not taken at which no more requests are taken up; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit.")
 BROKER_CONFIG_X(INT, max_connections, "max.connections", "2147483647", 1, NO_MAX, VALID_ANY,
-  "Most connections at a time; fewer where the limit on open files does not allow them.")
+  "Most connections at a time; further ones wait. Where the limit on open files allows fewer, those beyond it are closed.")
+BROKER_CONFIG_X(INT, max_connections_per_ip, "max.connections.per.ip", "2147483647", 0, NO_MAX, VALID_ANY,
+  "Most connections of one address; further ones are closed. 0 only with max.connections.per.ip.overrides.")
+BROKER_CONFIG_X(TEXT, max_connections_per_ip_overrides, "max.connections.per.ip.overrides", "", NO_MIN, NO_MAX, VALID_ANY,
+  "Other limits than max.connections.per.ip for some addresses or hosts: host:count,host:count.")
 BROKER_CONFIG_X(INT, max_decompressed_message_bytes, "max.decompressed.message.bytes", "2147483639", 1, 2147483639, VALID_ANY,
   "Default of the topic config of that name.")
 BROKER_CONFIG_X(INT, max_incremental_fetch_session_cache_slots, "max.incremental.fetch.session.cache.slots", "1000", 0, NO_MAX, VALID_ANY,
   "Most fetch sessions kept at a time.")
+BROKER_CONFIG_X(INT, max_request_partition_size_limit, "max.request.partition.size.limit", "2000", 1, NO_MAX, VALID_ANY,
+  "Most partitions in one answer to DescribeTopicPartitions, whatever the client asks for.")
 BROKER_CONFIG_X(INT, message_max_bytes, "message.max.bytes", "1048588", 0, NO_MAX, VALID_ANY,
   "Default of max.message.bytes.")
 BROKER_CONFIG_X(INT, min_insync_replicas, "min.insync.replicas", "1", 1, NO_MAX, VALID_ANY,
@@ -95,6 +103,8 @@ BROKER_CONFIG_X(INT, num_recovery_threads_per_data_dir, "num.recovery.threads.pe
   "Logs of one directory that are recovered at a time.")
 BROKER_CONFIG_X(INT, producer_id_expiration_ms, "producer.id.expiration.ms", "86400000", 1, NO_MAX, VALID_ANY,
   "How long a partition remembers an idempotent producer that does not write to it.")
+BROKER_CONFIG_X(LONG, queued_max_request_bytes, "queued.max.request.bytes", NULL, NO_MIN, NO_MAX, VALID_ANY,
+  "Memory of requests at which no more are read until some are answered; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit, and at least socket.request.max.bytes.")
 BROKER_CONFIG_X(LONG, replica_high_watermark_checkpoint_interval_ms, "replica.high.watermark.checkpoint.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
   "How often the high watermarks are written.")
 BROKER_CONFIG_X(INT, socket_listen_backlog_size, "socket.listen.backlog.size", "1024", 1, NO_MAX, VALID_ANY,

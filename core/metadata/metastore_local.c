@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/slog.h"
 #include "event/pool.h"
 #include "metadata/metastore_local_private.h"
 #include "os/dir.h"
@@ -206,6 +207,22 @@ static int create_file(struct metastore_local *store)
   return result;
 }
 
+/// Sets blocks aside behind the end of the file, so that commits go on when the disk is full: of a deletion that makes
+/// room again, and of the next start.
+static void reserve_room(const struct metastore_local *store)
+{
+  enum { ROOM_BYTES = 1024 * 1024 };
+  int64_t size = 0;
+  int result = file_size(store->lock_fd, &size);
+  if (result == 0) {
+    result = file_reserve(store->lock_fd, size, ROOM_BYTES);
+  }
+  if (result < 0) {
+    slog_warn("metastore %s: no room can be set aside for times when the disk is full: %s", store->path,
+              error_last()->message);
+  }
+}
+
 int metastore_local_open(const char *path, bool may_create, struct event_loop *loop, struct pool *pool,
                          struct metastore **store)
 {
@@ -236,6 +253,7 @@ int metastore_local_open(const char *path, bool may_create, struct event_loop *l
     store_close(&local->base);
     return error_record(result, error.os_errno, error.file, error.line, "%s", error.message);
   }
+  reserve_room(local);
   *store = &local->base;
   return 0;
 }

@@ -52,16 +52,6 @@ int topic_config_check(const struct topic_config *values, bool is_remote_storage
              "storage.");
     return ERR_CONFIG;
   }
-  if (values->luka_producer_type == TOPIC_PRODUCER_SYNC) {
-    // A promise about disks that nothing keeps yet.
-    snprintf(message, CONFIG_MESSAGE_SIZE, "luka.producer.type = sync is not supported yet");
-    return ERR_CONFIG;
-  }
-  if (values->flush_messages != INT64_MAX || values->flush_ms != INT64_MAX) {
-    snprintf(message, CONFIG_MESSAGE_SIZE, "%s is not supported yet: only its default is",
-             values->flush_messages != INT64_MAX ? "flush.messages" : "flush.ms");
-    return ERR_CONFIG;
-  }
   return 0;
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes new connections on worker 0's loop and hands each to the worker with the fewest. When descriptors run out, the
+// Takes new connections on worker 0's loop and hands each to the worker with the fewest. With max.connections open
+// nobody is accepted until one is closed: clients wait in the backlog, as they do at Kafka's port. One that is beyond
+// the limit of its address is closed at once, again as Kafka does.
+//
+// When descriptors run out, the
 // waiting client would make the listening socket readable for ever: the reserved descriptor is closed, the client
 // accepted and closed, so that it hears at once, and the descriptor opened again. Where even that fails, the listener
 // rests for a second.
@@ -12,13 +16,15 @@
 #include "base/error.h"
 #include "base/slog.h"
 #include "network/connection_private.h"
+#include "network/connection_quota.h"
 #include "network/server_private.h"
 #include "os/socket.h"
 
 enum {
-  ACCEPTOR_TURN = 64,       // connections taken before others have their turn
-  ACCEPTOR_PAUSE_MS = 1000, // rest after a failure that lasts
-  ACCEPTOR_LOG_MS = 10000,  // between lines about refused connections
+  ACCEPTOR_TURN = 64,        // connections taken before others have their turn
+  ACCEPTOR_PAUSE_MS = 1000,  // rest after a failure that lasts
+  ACCEPTOR_IP_LOG_MS = 1000, // between lines about addresses that have enough
+  ACCEPTOR_LOG_MS = 10000,   // between lines about refused connections
 };
 
 static void acceptor_poll(struct acceptor *acceptor);
@@ -46,22 +52,75 @@ static void acceptor_log_refusal(struct server *server, const char *why)
   server->refused_since = 0;
 }
 
+/// One line a second about connections beyond the limit of their address, with the latest.
+static void acceptor_log_ip(struct server *server, const char *peer, int limit)
+{
+  int64_t now_ms = event_loop_now_ms(&server->workers[0].loop);
+  server->ip_refused_since++;
+  if (server->ip_refusal_logged_ms != 0 && now_ms - server->ip_refusal_logged_ms < ACCEPTOR_IP_LOG_MS) {
+    return;
+  }
+  slog_warn("connection from %s closed: its address has max.connections.per.ip (%d) open already; %lld closed for that",
+            peer, limit, (long long)server->ip_refused_since);
+  server->ip_refusal_logged_ms = now_ms;
+  server->ip_refused_since = 0;
+}
+
+/// One line in ten seconds about clients that have to wait.
+static void acceptor_log_full(struct server *server)
+{
+  int64_t now_ms = event_loop_now_ms(&server->workers[0].loop);
+  if (server->full_logged_ms == 0 || now_ms - server->full_logged_ms >= ACCEPTOR_LOG_MS) {
+    slog_warn("new connections wait: max.connections (%d) are open", atomic_load(&server->max_connections));
+    server->full_logged_ms = now_ms;
+  }
+}
+
+static int64_t acceptor_total(const struct server *server)
+{
+  int64_t total = 0;
+  for (int i = 0; i < server->worker_count; i++) {
+    total += atomic_load(&server->workers[i].assigned);
+  }
+  return total;
+}
+
+/// Whether max.connections are open; then nobody is accepted until acceptor_connection_gone(). Says so first and looks
+/// again then, so that no end of a connection is missed.
+static bool acceptor_is_full(struct server *server)
+{
+  if (acceptor_total(server) < atomic_load(&server->max_connections)) {
+    return false;
+  }
+  atomic_store(&server->is_full, true);
+  if (acceptor_total(server) < atomic_load(&server->max_connections)) {
+    atomic_store(&server->is_full, false);
+    return false;
+  }
+  return true;
+}
+
 static void acceptor_hand_over(struct acceptor *acceptor, int fd, const char *peer)
 {
   struct server *server = acceptor->server;
   struct worker *chosen = &server->workers[0];
-  int64_t total = 0;
+  int64_t total = acceptor_total(server);
   int fewest = INT32_MAX;
   for (int i = 0; i < server->worker_count; i++) {
     int assigned = atomic_load_explicit(&server->workers[i].assigned, memory_order_relaxed);
-    total += assigned;
     if (assigned < fewest) {
       fewest = assigned;
       chosen = &server->workers[i];
     }
   }
-  if (server->options.max_connections > 0 && total >= server->options.max_connections) {
-    acceptor_log_refusal(server, "max.connections are open");
+  if (total >= server->options.connection_room) {
+    acceptor_log_refusal(server, "as many are open as the limit on open files allows (ulimit -n)");
+    close(fd);
+    return;
+  }
+  int limit = 0;
+  if (!connection_quota_take(server->quota, peer, &limit)) {
+    acceptor_log_ip(server, peer, limit);
     close(fd);
     return;
   }
@@ -125,6 +184,11 @@ static void acceptor_on_poll(uv_poll_t *poll, int status, int events)
     return;
   }
   for (int i = 0; i < ACCEPTOR_TURN; i++) {
+    if (acceptor_is_full(server)) {
+      acceptor_log_full(server);
+      uv_poll_stop(&acceptor->poll);
+      return;
+    }
     char peer[SOCKET_PEER_SIZE];
     int fd = -1;
     int result = socket_accept(acceptor->listener.fd, &fd, peer);
@@ -150,6 +214,28 @@ static void acceptor_poll(struct acceptor *acceptor)
 {
   int err = uv_poll_start(&acceptor->poll, UV_READABLE, acceptor_on_poll);
   CHECK(err == 0);
+}
+
+void acceptor_on_room(struct mail *mail)
+{
+  struct server *server = CONTAINER_OF(mail, struct server, room_mail);
+  atomic_store(&server->is_room_posted, false);
+  for (int i = 0; i < server->listener_count; i++) {
+    struct acceptor *acceptor = &server->acceptors[i];
+    if (acceptor->is_polled && !timer_is_running(&acceptor->pause_timer)) {
+      acceptor_poll(acceptor);
+    }
+  }
+}
+
+void acceptor_connection_gone(struct server *server, struct worker *worker, const char *peer)
+{
+  connection_quota_give(server->quota, peer);
+  atomic_fetch_sub(&worker->assigned, 1);
+  if (atomic_load(&server->is_full) && atomic_exchange(&server->is_full, false) &&
+      !atomic_exchange(&server->is_room_posted, true)) {
+    event_loop_post(&server->workers[0].loop, &server->room_mail);
+  }
 }
 
 int acceptor_start_all(struct server *server)

@@ -31,6 +31,35 @@ static int buffer_class_of(size_t size, size_t *class_size)
   return BUFFER_CLASS_NONE;
 }
 
+/// Gives a buffer's memory back to the gate.
+static void buffer_uncount(struct buffer *buffer)
+{
+  struct memory_share *share = &buffer->pool->share;
+  if (!buffer->is_counted) {
+    return;
+  }
+  buffer->is_counted = false;
+  if (buffer->size > BUFFER_SMALL_BYTES) {
+    memory_gate_add(share->gate, -(int64_t)buffer->size);
+  } else {
+    memory_share_add(share, -(int64_t)buffer->size);
+  }
+}
+
+void buffer_discount(struct buffer *buffer)
+{
+  if (buffer->size <= BUFFER_SMALL_BYTES) {
+    buffer_uncount(buffer);
+  }
+}
+
+size_t buffer_room(size_t size)
+{
+  size_t room = 0;
+  buffer_class_of(size, &room);
+  return room;
+}
+
 static void buffer_delete(struct buffer *buffer)
 {
   if (buffer->size >= BUFFER_MAP_BYTES) {
@@ -44,6 +73,9 @@ static void buffer_delete(struct buffer *buffer)
 void buffer_pool_destroy(struct buffer_pool *pool)
 {
   CHECK(pool->used_bytes == 0);
+  if (pool->share.gate != NULL) {
+    memory_share_settle(&pool->share);
+  }
   for (int i = 0; i < BUFFER_CLASSES; i++) {
     while (pool->free[i] != NULL) {
       struct buffer *buffer = pool->free[i];
@@ -54,7 +86,7 @@ void buffer_pool_destroy(struct buffer_pool *pool)
   pool->free_bytes = 0;
 }
 
-struct buffer *buffer_get(struct buffer_pool *pool, size_t size)
+struct buffer *buffer_get(struct buffer_pool *pool, size_t size, bool is_counted)
 {
   size_t room = 0;
   int size_class = buffer_class_of(size, &room);
@@ -81,6 +113,10 @@ struct buffer *buffer_get(struct buffer_pool *pool, size_t size)
   }
   buffer->next = NULL;
   buffer->refs = 1;
+  buffer->is_counted = pool->share.gate != NULL && (is_counted || room > BUFFER_SMALL_BYTES);
+  if (buffer->is_counted && room <= BUFFER_SMALL_BYTES) {
+    memory_share_add(&pool->share, (int64_t)room);
+  }
   pool->used_bytes += room;
   return buffer;
 }
@@ -99,6 +135,7 @@ void buffer_unref(struct buffer *buffer)
   }
   struct buffer_pool *pool = buffer->pool;
   pool->used_bytes -= buffer->size;
+  buffer_uncount(buffer);
   if (buffer->size_class == BUFFER_CLASS_NONE || pool->free_bytes + buffer->size > BUFFER_POOL_LIMIT_BYTES) {
     buffer_delete(buffer);
     return;

@@ -5,8 +5,11 @@
 // address space and no memory until bytes arrive. Only on the worker's thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "network/memory_gate.h"
 
 enum {
   BUFFER_SMALL_BYTES = 16 * 1024,           ///< smallest size
@@ -21,6 +24,7 @@ struct buffer {
   uint8_t *bytes;           ///< its memory
   size_t size;              ///< bytes of memory
   int refs;                 ///< who uses it; 0 in the free list
+  bool is_counted;          ///< by the pool's gate
   int size_class;           ///< index of the free list, -1: mapped for itself
 };
 
@@ -29,14 +33,24 @@ struct buffer_pool {
   struct buffer *free[BUFFER_CLASSES]; ///< idle buffers by size
   size_t free_bytes;                   ///< memory of the idle ones
   size_t used_bytes;                   ///< memory of those in use
+  struct memory_share share;           ///< where memory in use is counted
 };
 
 /// Gives back the idle buffers; none is in use any more.
 void buffer_pool_destroy(struct buffer_pool *pool);
 
+/// The memory that a buffer for `size` bytes takes.
+size_t buffer_room(size_t size);
+
 /// A buffer of at least `size` bytes with one reference.
+///
+/// @param is_counted  it is given back to the pool's gate when it goes. Larger ones than the smallest always are, and
+///                    have been taken from there already, buffer_room() of them.
 /// @return NULL when the system refuses so much address space
-struct buffer *buffer_get(struct buffer_pool *pool, size_t size);
+struct buffer *buffer_get(struct buffer_pool *pool, size_t size, bool is_counted);
+
+/// Counts a small buffer no more.
+void buffer_discount(struct buffer *buffer);
 
 void buffer_ref(struct buffer *buffer);
 void buffer_unref(struct buffer *buffer);

@@ -37,7 +37,7 @@ struct connection *connection_new(struct worker *worker, const struct listener *
 void connection_delete_unopened(struct connection *conn)
 {
   close(conn->transport.fd);
-  atomic_fetch_sub(&conn->worker->assigned, 1);
+  acceptor_connection_gone(conn->worker->server, conn->worker, conn->peer);
   mem_free(conn);
 }
 
@@ -116,7 +116,8 @@ static void connection_on_idle(struct timer *timer)
   int64_t limit_ms = conn->has_peer_ended ? options->max_half_closed_ms : options->max_idle_ms;
   int64_t idle_ms = event_loop_now_ms(&worker->loop) - conn->active_ms;
   // A client that waits for us is not idle; one that does not take what it asked for is.
-  if (!conn->has_peer_ended && conn->inflight > 0 && conn->out_head == NULL) {
+  bool waits_for_us = conn->inflight > 0 || conn->waits_in || conn->waits_out;
+  if (!conn->has_peer_ended && waits_for_us && conn->out_head == NULL) {
     idle_ms = 0;
   }
   if (idle_ms < limit_ms) {
@@ -186,7 +187,7 @@ void connection_close(struct connection *conn)
   close(conn->transport.fd);
   conn->transport.fd = -1;
   atomic_fetch_sub_explicit(&worker->counters.connections, 1, memory_order_relaxed);
-  atomic_fetch_sub(&worker->assigned, 1);
+  acceptor_connection_gone(server, worker, conn->peer);
   if (server->callbacks.on_close != NULL) {
     server->callbacks.on_close(server->callbacks.arg, conn);
   }
@@ -195,9 +196,9 @@ void connection_close(struct connection *conn)
 bool connection_may_take(const struct connection *conn)
 {
   const struct server_options *options = &conn->worker->server->options;
-  return conn->is_open && !conn->is_ending && !conn->worker->is_draining && conn->deferred == NULL &&
-         conn->unsent_bytes < options->max_unsent_bytes && conn->inflight < options->max_inflight &&
-         conn->held_bytes <= options->max_request_bytes;
+  return conn->is_open && !conn->is_ending && !conn->worker->is_draining && conn->deferred == NULL && !conn->waits_in &&
+         !conn->holds_back && !conn->waits_out && conn->unsent_bytes < options->max_unsent_bytes &&
+         conn->inflight < options->max_inflight && conn->held_bytes <= options->max_request_bytes;
 }
 
 void connection_turn(struct connection *conn)
@@ -240,7 +241,11 @@ static void connection_answer(struct frame *frame, struct response *resp, bool c
   frame->is_answered = true;
   frame->closes = closes;
   frame->resp = resp;
-  conn->unsent_bytes += resp == NULL ? 0 : resp->size;
+  if (resp != NULL) {
+    conn->unsent_bytes += resp->size;
+    conn->answer_memory += response_memory(resp);
+    memory_share_add(&conn->worker->answers, response_memory(resp));
+  }
   conn->may_retry = true;
   conn->is_ending |= closes; // already now: frames behind this one would still be offered in this turn
   connection_mark_dirty(conn);

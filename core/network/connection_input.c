@@ -91,6 +91,7 @@ static void input_release(struct connection *conn)
 
 void input_drop(struct connection *conn)
 {
+  connection_release_memory(conn);
   input_release(conn);
   if (conn->deferred != NULL) {
     struct frame *frame = conn->deferred;
@@ -194,26 +195,35 @@ static struct frame *input_next(struct connection *conn)
   return frame;
 }
 
+/// True when a frame seems to be complete; its length may still be refused.
+static bool input_is_ready(const struct connection *conn)
+{
+  size_t have = conn->in_end - conn->in_start;
+  return have >= INPUT_LENGTH_SIZE && (conn->in_need == 0 || have >= conn->in_need);
+}
+
 bool input_take(struct connection *conn)
 {
   int64_t offered = 0;
   if (conn->deferred != NULL && conn->may_retry) {
     struct frame *frame = conn->deferred;
     conn->deferred = NULL;
-    if (connection_may_take(conn)) {
+    if (connection_may_take(conn) && connection_reserve_answer(conn)) {
       input_offer(conn, frame);
+      connection_use_answer(conn);
       offered++;
     } else {
       conn->deferred = frame;
     }
   }
-  while (connection_may_take(conn)) {
+  while (connection_may_take(conn) && (!input_is_ready(conn) || connection_reserve_answer(conn))) {
     struct frame *frame = input_next(conn);
     if (frame == NULL) {
       conn->is_ending |= conn->peer_done;
       break;
     }
     input_offer(conn, frame);
+    connection_use_answer(conn);
     offered++;
     atomic_fetch_add_explicit(&conn->worker->counters.frames, 1, memory_order_relaxed);
   }
@@ -226,8 +236,9 @@ bool input_take(struct connection *conn)
 /// Finds room for the next bytes.
 ///
 /// @param[out] room  bytes that may be read there: of a large frame only its own
-/// @return NULL when there is no memory for a frame of that size
-static uint8_t *input_room(struct connection *conn, size_t *room)
+/// @param[out] at    the place
+/// @return 0, ERR_AGAIN when the connection waits for memory now, ERR_NOMEM
+static int input_room(struct connection *conn, size_t *room, uint8_t **at)
 {
   size_t have = conn->in_end - conn->in_start;
   size_t need = conn->in_need > 0 ? conn->in_need : INPUT_LENGTH_SIZE;
@@ -238,9 +249,16 @@ static uint8_t *input_room(struct connection *conn, size_t *room)
       memmove(in->bytes, in->bytes + conn->in_start, have);
       fresh = in;
     } else {
-      fresh = buffer_get(&conn->worker->pool, need);
+      bool is_free = need <= BUFFER_SMALL_BYTES && conn->held_bytes == 0;
+      if (!is_free && !connection_reserve_input(conn, need)) {
+        return ERR_AGAIN;
+      }
+      fresh = buffer_get(&conn->worker->pool, need, !is_free);
       if (fresh == NULL) {
-        return NULL;
+        return error_last()->code;
+      }
+      if (fresh->size > BUFFER_SMALL_BYTES) {
+        conn->in_reserved = 0; // the buffer's now
       }
       if (in != NULL) {
         memcpy(fresh->bytes, in->bytes + conn->in_start, have);
@@ -251,10 +269,12 @@ static uint8_t *input_room(struct connection *conn, size_t *room)
     conn->in_start = 0;
     conn->in_end = have;
   }
+  connection_unreserve_input(conn);
   size_t end = need > BUFFER_SMALL_BYTES ? conn->in_start + need : conn->in->size;
   CHECK(end > conn->in_end); // otherwise the frame would be complete
   *room = end - conn->in_end;
-  return conn->in->bytes + conn->in_end;
+  *at = conn->in->bytes + conn->in_end;
+  return 0;
 }
 
 void input_read(struct connection *conn)
@@ -264,13 +284,17 @@ void input_read(struct connection *conn)
   while (!conn->peer_done && total < INPUT_TURN_BYTES && connection_may_take(conn)) {
     size_t room = 0;
     size_t got = 0;
-    uint8_t *at = input_room(conn, &room);
-    if (at == NULL) {
+    uint8_t *at = NULL;
+    int result = input_room(conn, &room, &at);
+    if (result == ERR_AGAIN) {
+      break;
+    }
+    if (result < 0) {
       slog_error("connection from %s closed: %s", conn->peer, error_last()->message);
       connection_close(conn);
       return;
     }
-    int result = conn->transport.ops->receive(&conn->transport, at, room, &got);
+    result = conn->transport.ops->receive(&conn->transport, at, room, &got);
     if (result == ERR_AGAIN) {
       break;
     }
@@ -286,6 +310,7 @@ void input_read(struct connection *conn)
     }
     conn->in_end += got;
     total += got;
+    conn->moved_bytes += (int64_t)got;
     conn->active_ms = conn->worker->loop.now_ms;
     input_take(conn);
     if (got < room) {

@@ -17,6 +17,20 @@ enum {
   OUTPUT_TURN_BYTES = 2 * 1024 * 1024, // sent to one connection before others have their turn
 };
 
+/// Frees an answer that was counted.
+static void output_delete(struct connection *conn, struct response *resp)
+{
+  if (resp != NULL) {
+    conn->answer_memory -= response_memory(resp);
+    if (conn->holds_back && conn->answer_memory == 0) {
+      conn->holds_back = false;
+      conn->may_retry = true; // connection_turn() looks for frames after it has sent
+    }
+    memory_share_add(&conn->worker->answers, -response_memory(resp));
+    response_delete(resp);
+  }
+}
+
 /// Cuts all frames off; those that are answered are gone.
 static void output_cut_off(struct connection *conn)
 {
@@ -30,7 +44,7 @@ static void output_cut_off(struct connection *conn)
     frame->next = NULL;
     if (frame->is_answered) {
       conn->unsent_bytes -= frame->resp == NULL ? 0 : frame->resp->size;
-      response_delete(frame->resp);
+      output_delete(conn, frame->resp);
       frame_delete(frame);
     } else {
       frame->is_cut_off = true;
@@ -45,7 +59,7 @@ void output_drop(struct connection *conn)
   while (conn->out_head != NULL) {
     struct response *resp = conn->out_head;
     conn->out_head = resp->next;
-    response_delete(resp);
+    output_delete(conn, resp);
   }
   conn->out_tail = NULL;
   conn->unsent_bytes = 0;
@@ -84,6 +98,7 @@ static void output_order(struct connection *conn)
 static void output_advance(struct connection *conn, int64_t count)
 {
   conn->unsent_bytes -= count;
+  conn->moved_bytes += count;
   conn->active_ms = conn->worker->loop.now_ms;
   while (count > 0) {
     struct response *resp = conn->out_head;
@@ -97,7 +112,7 @@ static void output_advance(struct connection *conn, int64_t count)
       if (conn->out_head == NULL) {
         conn->out_tail = NULL;
       }
-      response_delete(resp);
+      output_delete(conn, resp);
       atomic_fetch_add_explicit(&conn->worker->counters.responses, 1, memory_order_relaxed);
     }
   }

@@ -17,6 +17,7 @@
 #include "event/mail.h"
 #include "event/timer.h"
 #include "network/connection.h"
+#include "network/memory_gate.h"
 #include "network/transport.h"
 #include "os/socket.h"
 
@@ -57,6 +58,18 @@ struct connection {
   int64_t unsent_bytes;      ///< bytes of all answers that the kernel has not taken
   bool wants_write;          ///< the socket is full; nothing is sent before it is writable
 
+  struct memory_wait in_wait;  ///< its place in the line for request memory
+  struct memory_wait out_wait; ///< its place in the line for answer memory
+  int64_t answer_memory;       ///< memory of its answers that are not taken
+  bool holds_back;             ///< answer memory is short: no frame is offered before its own answers are taken
+  bool waits_in;               ///< `in_wait` is in the line, or its mail on the way
+  bool waits_out;              ///< likewise `out_wait`
+  int64_t in_reserved;         ///< request memory taken for the buffer that is needed next
+  int64_t out_reserved;        ///< answer memory taken for the frame that is offered next
+  int64_t moved_bytes;         ///< bytes read and sent so far
+  int64_t pressed_ms;          ///< since when it is watched for progress; 0: it is not
+  int64_t pressed_from;        ///< moved_bytes at that time
+
   char peer[SOCKET_PEER_SIZE]; ///< the client's address
 };
 
@@ -81,6 +94,22 @@ void connection_peer_ended(struct connection *conn);
 
 /// True when the next frame may be offered.
 bool connection_may_take(const struct connection *conn);
+
+/// Whether the connection has, or gets now, request memory for a buffer of `size` bytes. If not it waits in line:
+/// nothing is read from it until it has.
+bool connection_reserve_input(struct connection *conn, size_t size);
+
+/// Gives back what is reserved.
+void connection_unreserve_input(struct connection *conn);
+
+/// Whether a frame may be offered, as its answer will take memory. If not the connection waits in line.
+bool connection_reserve_answer(struct connection *conn);
+
+/// The frame was offered; what was answered by now has been counted.
+void connection_use_answer(struct connection *conn);
+
+/// Gives back what is reserved and leaves the lines.
+void connection_release_memory(struct connection *conn);
 
 /// Reads what has arrived, within a budget, and offers frames. May close.
 void input_read(struct connection *conn);

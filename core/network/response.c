@@ -70,14 +70,19 @@ void response_add_memory(struct response *resp, const void *bytes, size_t size, 
     response_release_part(&part);
     return;
   }
+  resp->memory_bytes += part.length;
   response_add(resp, part);
 }
 
 void response_add_region(struct response *resp, const struct response_region *region)
 {
   CHECK(region->pos >= 0 && region->length >= 0);
-  struct response_part part = {
-      .pos = region->pos, .length = region->length, .fd = region->fd, .release = region->release, .arg = region->arg};
+  struct response_part part = {.bytes = region->bytes,
+                               .pos = region->pos,
+                               .length = region->length,
+                               .fd = region->bytes == NULL ? region->fd : -1,
+                               .release = region->release,
+                               .arg = region->arg};
   if (region->length == 0) {
     response_release_part(&part);
     return;
@@ -132,6 +137,11 @@ int response_from_writer(struct wire_writer *w, struct response **resp)
   CHECK(result == 0);
   *resp = made;
   return 0;
+}
+
+int64_t response_memory(const struct response *resp)
+{
+  return resp->memory_bytes + (int64_t)(sizeof *resp + resp->part_room * sizeof resp->parts[0]);
 }
 
 int64_t response_size(const struct response *resp)

@@ -17,10 +17,11 @@ struct wire_writer;
 
 typedef void (*response_release_fn)(void *arg);
 
-/// Bytes of a file. The bytes must not change until `release` is called.
+/// Bytes of a file, or of memory that is sent uncopied. They must not change until `release` is called.
 struct response_region {
-  int fd;                      ///< descriptor, borrowed until `release`
-  int64_t pos;                 ///< byte position of the first byte, >= 0
+  const uint8_t *bytes;        ///< memory, borrowed until `release`; NULL: of the file
+  int fd;                      ///< descriptor, borrowed until `release`; not used for memory
+  int64_t pos;                 ///< byte position of the first byte in the file, >= 0
   int64_t length;              ///< bytes, >= 0
   response_release_fn release; ///< called once when sent or dropped, on the worker's thread; or NULL
   void *arg;                   ///< for `release`

@@ -27,9 +27,13 @@ struct response {
   size_t part_at;                                  ///< first part that is not sent whole
   int64_t part_done;                               ///< bytes of that part that are sent
   int64_t size;                                    ///< bytes of all parts
+  int64_t memory_bytes;                            ///< bytes of those that are memory
   bool is_finished;                                ///< the length is filled in
   struct response_part own[RESPONSE_PARTS_INLINE]; ///< room for the usual few
 };
+
+/// Bytes of memory that a finished response takes, until it is deleted.
+int64_t response_memory(const struct response *resp);
 
 /// Counts `count` bytes of the current part as sent (at most what is left of it); gives a part back once it is whole.
 void response_advance(struct response *resp, int64_t count);

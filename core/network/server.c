@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "network/connection_quota.h"
 #include "network/server_private.h"
 
 enum {
@@ -17,6 +18,8 @@ enum {
   SERVER_MAX_IDLE_MS = 600000,
   SERVER_MAX_HALF_CLOSED_MS = 30000,
   SERVER_BACKLOG = 1024,
+  SERVER_PROGRESS_MS = 2000,
+  SERVER_MIN_PROGRESS_BYTES = 128 * 1024,
 };
 
 /// Something the main thread has a worker do, and waits for.
@@ -68,6 +71,15 @@ static int server_take_options(struct server_options *options)
   options->max_idle_ms = options->max_idle_ms == 0 ? SERVER_MAX_IDLE_MS : options->max_idle_ms;
   options->max_half_closed_ms =
       options->max_half_closed_ms == 0 ? SERVER_MAX_HALF_CLOSED_MS : options->max_half_closed_ms;
+  options->progress_ms = options->progress_ms <= 0 ? SERVER_PROGRESS_MS : options->progress_ms;
+  options->min_progress_bytes =
+      options->min_progress_bytes <= 0 ? SERVER_MIN_PROGRESS_BYTES : options->min_progress_bytes;
+  options->max_request_memory = options->max_request_memory <= 0 ? INT64_MAX : options->max_request_memory;
+  options->max_answer_memory = options->max_answer_memory <= 0 ? INT64_MAX : options->max_answer_memory;
+  options->max_connections = options->max_connections <= 0 ? INT32_MAX : options->max_connections;
+  options->connection_room = options->connection_room <= 0 ? INT32_MAX : options->connection_room;
+  bool has_overrides = options->ip_overrides != NULL && options->ip_overrides[0] != '\0';
+  options->max_per_ip = options->max_per_ip == 0 && !has_overrides ? INT32_MAX : options->max_per_ip;
   options->backlog = options->backlog <= 0 ? SERVER_BACKLOG : options->backlog;
   if (options->workers < 1 || options->workers > SERVER_WORKERS_MAX) {
     return error_set(ERR_CONFIG, "workers is a number from 1 to %d, not %d", SERVER_WORKERS_MAX, options->workers);
@@ -89,10 +101,21 @@ int server_new(const struct server_options *options, const struct connection_cal
   made->options = taken;
   made->callbacks = *callbacks;
   made->reserve_fd = -1;
+  memory_gate_create(&made->requests, taken.max_request_memory);
+  memory_gate_create(&made->answers, taken.max_answer_memory);
+  made->quota = connection_quota_new();
+  atomic_init(&made->max_connections, taken.max_connections);
+  made->room_mail.run = acceptor_on_room;
   pthread_mutex_init(&made->lock, NULL);
   pthread_cond_init(&made->changed, NULL);
+  int result = connection_quota_set(made->quota, taken.max_per_ip, taken.ip_overrides);
+  if (result < 0) {
+    server_delete(made);
+    return result;
+  }
+  made->options.ip_overrides = NULL; // borrowed for the call
   for (int i = 0; i < taken.workers; i++) {
-    int result = worker_create(&made->workers[i], made, i);
+    result = worker_create(&made->workers[i], made, i);
     if (result < 0) {
       server_delete(made);
       return result;
@@ -100,6 +123,18 @@ int server_new(const struct server_options *options, const struct connection_cal
     made->worker_count++;
   }
   *server = made;
+  return 0;
+}
+
+int server_set_limits(struct server *server, const struct server_limits *limits)
+{
+  TRY(connection_quota_set(server->quota, limits->max_per_ip, limits->ip_overrides));
+  atomic_store(&server->max_connections, limits->max_connections <= 0 ? INT32_MAX : limits->max_connections);
+  memory_gate_set_limit(&server->requests, limits->max_request_memory <= 0 ? INT64_MAX : limits->max_request_memory);
+  memory_gate_set_limit(&server->answers, limits->max_answer_memory <= 0 ? INT64_MAX : limits->max_answer_memory);
+  if (!atomic_exchange(&server->is_room_posted, true)) {
+    event_loop_post(&server->workers[0].loop, &server->room_mail);
+  }
   return 0;
 }
 
@@ -198,6 +233,9 @@ void server_delete(struct server *server)
   for (int i = 0; i < server->listener_count; i++) {
     listener_destroy(&server->acceptors[i].listener);
   }
+  connection_quota_delete(server->quota);
+  memory_gate_destroy(&server->requests);
+  memory_gate_destroy(&server->answers);
   pthread_cond_destroy(&server->changed);
   pthread_mutex_destroy(&server->lock);
   mem_free(server);

@@ -17,6 +17,7 @@
 #include "network/buffer.h"
 #include "network/connection.h"
 #include "network/listener.h"
+#include "network/memory_gate.h"
 
 struct server;
 
@@ -30,10 +31,19 @@ struct server_options {
   int max_inflight;           ///< unanswered frames at which a connection's intake stops; default 256
   int64_t max_idle_ms;        ///< connections.max.idle.ms; default 600000, -1: never
   int64_t max_half_closed_ms; ///< longest silence towards a client that has ended its side; default 30000
-  int max_connections;        ///< further ones are closed at once, max.connections; default: no limit
-  int send_buffer_bytes;      ///< socket.send.buffer.bytes; default: the kernel's choice
-  int receive_buffer_bytes;   ///< socket.receive.buffer.bytes; default: the kernel's choice
-  int backlog;                ///< socket.listen.backlog.size; default 1024
+  int64_t
+      max_request_memory; ///< bytes of requests at which no more is read, queued.max.request.bytes; default: no bound
+  int64_t max_answer_memory;  ///< bytes of untaken answers at which no more is offered; default: no bound
+  int64_t progress_ms;        ///< time in which who holds memory that others wait for must progress; default 2000
+  int64_t min_progress_bytes; ///< by how much; default 128 KiB, which is 64 KiB a second
+  int max_connections;        ///< further ones wait to be accepted, max.connections; default: no limit
+  int connection_room;        ///< further ones are closed at once: what descriptors allow; default: no limit
+  int max_per_ip; ///< further ones of one address are closed at once, max.connections.per.ip; 0: none, or with
+                  ///< overrides nobody else
+  const char *ip_overrides; ///< other limits for some addresses, max.connections.per.ip.overrides; NULL: none
+  int send_buffer_bytes;    ///< socket.send.buffer.bytes; default: the kernel's choice
+  int receive_buffer_bytes; ///< socket.receive.buffer.bytes; default: the kernel's choice
+  int backlog;              ///< socket.listen.backlog.size; default 1024
 };
 
 /// Counters of one worker, since start. Written by the worker alone (relaxed), read by any thread.
@@ -58,20 +68,24 @@ struct worker {
   struct worker_counters counters; ///< what it did
 
   // Private to core/network.
-  struct buffer_pool pool;   ///< input buffers
-  struct list connections;   ///< open ones
-  struct list dirty;         ///< those to look at before waiting
-  struct frame *free_frames; ///< frames to use again
-  int free_frame_count;      ///< how many
-  int64_t live_frames;       ///< frames not yet given back, also those of closed connections
-  _Atomic(int) assigned;     ///< connections given to it, also those on their way; any thread
-  int64_t log_second;        ///< the second that log_lines counts
-  int log_lines;             ///< lines logged about bad clients in it
-  bool has_offered;          ///< a frame was offered since on_turn()
-  bool is_draining;          ///< no new frames
-  bool is_drained;           ///< draining, the last connection is closed and the last frame given back
-  struct timer drain_timer;  ///< ends a drain that takes too long
-  struct mail start_mail;    ///< first mail: on_start()
+  struct memory_share answers;      ///< its part of the memory of answers
+  struct timer progress_timer;      ///< looks for connections without progress while memory is short
+  struct mail pressure_mail;        ///< tells it that memory is short
+  _Atomic(bool) is_pressure_posted; ///< `pressure_mail` is on its way
+  struct buffer_pool pool;          ///< input buffers
+  struct list connections;          ///< open ones
+  struct list dirty;                ///< those to look at before waiting
+  struct frame *free_frames;        ///< frames to use again
+  int free_frame_count;             ///< how many
+  int64_t live_frames;              ///< frames not yet given back, also those of closed connections
+  _Atomic(int) assigned;            ///< connections given to it, also those on their way; any thread
+  int64_t log_second;               ///< the second that log_lines counts
+  int log_lines;                    ///< lines logged about bad clients in it
+  bool has_offered;                 ///< a frame was offered since on_turn()
+  bool is_draining;                 ///< no new frames
+  bool is_drained;                  ///< draining, the last connection is closed and the last frame given back
+  struct timer drain_timer;         ///< ends a drain that takes too long
+  struct mail start_mail;           ///< first mail: on_start()
 };
 
 /// Makes the workers and starts their threads.
@@ -82,6 +96,21 @@ struct worker {
 /// @return 0, ERR_CONFIG, ERR_NO_FILES ...
 int server_new(const struct server_options *options, const struct connection_callbacks *callbacks,
                struct server **server);
+
+/// Limits that may change while the server runs.
+struct server_limits {
+  int max_connections;        ///< as in struct server_options; 0: no limit
+  int max_per_ip;             ///< likewise, but 0 is a limit
+  const char *ip_overrides;   ///< likewise
+  int64_t max_request_memory; ///< likewise; 0 or less: no bound
+  int64_t max_answer_memory;  ///< likewise
+};
+
+/// Changes the limits. Connections that are open stay open; those that wait go on where the new limits allow it. May
+/// wait for name resolution. Any thread while the server runs, one at a time.
+///
+/// @return 0; ERR_CONFIG with a sentence, and nothing has changed
+int server_set_limits(struct server *server, const struct server_limits *limits);
 
 /// Adds a listener and binds its socket, so that errors show before anything else is started.
 ///

@@ -20,6 +20,7 @@ static void worker_report_drained(struct worker *worker)
   struct server *server = worker->server;
   worker->is_drained = true;
   timer_stop(&worker->loop, &worker->drain_timer);
+  timer_stop(&worker->loop, &worker->progress_timer);
   pthread_mutex_lock(&server->lock);
   server->workers_drained++;
   pthread_cond_broadcast(&server->changed);
@@ -85,6 +86,9 @@ int worker_create(struct worker *worker, struct server *server, int index)
   worker->index = index;
   list_create(&worker->connections);
   list_create(&worker->dirty);
+  worker->pool.share.gate = &server->requests;
+  worker->answers.gate = &server->answers;
+  worker->pressure_mail.run = worker_on_pressure;
   worker->loop.on_turn = worker_on_turn;
   worker->loop.arg = worker;
   worker->start_mail.run = worker_on_start;

@@ -16,16 +16,12 @@ struct errinj_state {
 static struct errinj_state errinj_states[ERRINJ_COUNT];
 
 static const char *const errinj_names[ERRINJ_COUNT] = {
-    [ERRINJ_FILE_OPEN] = "file_open",
-    [ERRINJ_FILE_WRITE] = "file_write",
-    [ERRINJ_FILE_READ] = "file_read",
-    [ERRINJ_FILE_SYNC] = "file_sync",
-    [ERRINJ_FILE_TRUNCATE] = "file_truncate",
-    [ERRINJ_DIR_RENAME] = "dir_rename",
-    [ERRINJ_DIR_MAKE] = "dir_make",
+    [ERRINJ_FILE_OPEN] = "file_open",         [ERRINJ_FILE_WRITE] = "file_write",
+    [ERRINJ_FILE_READ] = "file_read",         [ERRINJ_FILE_SYNC] = "file_sync",
+    [ERRINJ_FILE_TRUNCATE] = "file_truncate", [ERRINJ_DIR_RENAME] = "dir_rename",
+    [ERRINJ_DIR_MAKE] = "dir_make",           [ERRINJ_LOG_FLUSH] = "log_flush",
+    [ERRINJ_API_ENCODE] = "api_encode",       [ERRINJ_DIR_REMOVE_FILE] = "dir_remove_file",
     [ERRINJ_FILE_COPY] = "file_copy",
-    [ERRINJ_API_ENCODE] = "api_encode",
-    [ERRINJ_DIR_REMOVE_FILE] = "dir_remove_file",
 };
 
 void errinj_set(enum errinj_point point, int64_t nth, int err)

@@ -172,6 +172,12 @@ int file_sync_data(int fd)
   return err == 0 ? 0 : error_set(ERR_IO, "fdatasync failed: %s", strerror(err));
 }
 
+void file_drop_cache(int fd, int64_t pos)
+{
+  // A file system that cannot says so, and then there is nothing to be done. NOLINTNEXTLINE(cert-err33-c)
+  (void)posix_fadvise(fd, pos, 0, POSIX_FADV_DONTNEED);
+}
+
 int file_truncate(int fd, int64_t size)
 {
   int err = errinj_check(ERRINJ_FILE_TRUNCATE);

@@ -53,6 +53,10 @@ int file_sync(int fd);
 /// fdatasync; fails as file_sync() does.
 int file_sync_data(int fd);
 
+/// Has the kernel drop what it keeps of a file from a position on and has written, so that the next read shows what the
+/// disk has. What is not written yet stays. A hint: nothing fails.
+void file_drop_cache(int fd, int64_t pos);
+
 int file_truncate(int fd, int64_t size);
 int file_size(int fd, int64_t *size);
 

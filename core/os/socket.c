@@ -165,6 +165,16 @@ static void socket_format(const struct sockaddr_storage *address, char text[SOCK
   }
 }
 
+int socket_find_address(const char *host, char text[SOCKET_PEER_SIZE])
+{
+  struct sockaddr_storage address = {0};
+  socklen_t size = 0;
+  TRY(socket_resolve(host, 0, &address, &size));
+  socket_format(&address, text);
+  *strrchr(text, ':') = '\0';
+  return 0;
+}
+
 int socket_accept(int fd, int *client, char peer[SOCKET_PEER_SIZE])
 {
   struct sockaddr_storage address = {0};

@@ -51,5 +51,10 @@ void socket_discard(int fd);
 /// True when the text is a numeric address that stands for all interfaces (0.0.0.0, ::, ::ffff:0.0.0.0 ...), or "".
 bool socket_is_wildcard(const char *host);
 
+/// The address of a host, as socket_accept() gives it but without the port: "10.0.0.1", "[::1]". May wait for name
+/// resolution; of a name's addresses the first IPv4 one, or the first there is.
+/// @return 0, ERR_NOT_FOUND
+int socket_find_address(const char *host, char text[SOCKET_PEER_SIZE]);
+
 /// The canonical name of this machine; "localhost" when its host name does not resolve. May wait for resolution.
 void socket_host_name(char *name, size_t size);

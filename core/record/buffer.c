@@ -54,6 +54,20 @@ int record_buffer_grow(struct record_buffer *buffer)
   return record_buffer_reserve(buffer, buffer->capacity - buffer->size + 1);
 }
 
+void record_buffer_trim(struct record_buffer *buffer, size_t limit)
+{
+  if (limit < buffer->size) {
+    limit = buffer->size;
+  }
+  if (buffer->capacity > limit && limit > 0) {
+    buffer->bytes = mem_realloc(buffer->bytes, limit);
+    buffer->capacity = limit;
+  } else if (buffer->capacity > limit) {
+    record_buffer_destroy(buffer);
+  }
+  buffer->limit = limit < buffer->limit ? limit : buffer->limit;
+}
+
 void record_buffer_destroy(struct record_buffer *buffer)
 {
   mem_free(buffer->bytes);

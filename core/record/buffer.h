@@ -34,5 +34,8 @@ void record_buffer_hint(struct record_buffer *buffer, size_t more);
 /// @return 0, ERR_LIMIT (full; no error_set())
 int record_buffer_grow(struct record_buffer *buffer);
 
+/// Lowers the limit to `limit`, or to what is in use if that is more, and gives back what was allocated beyond it.
+void record_buffer_trim(struct record_buffer *buffer, size_t limit);
+
 /// Frees the memory; the buffer may hold nothing afterwards.
 void record_buffer_destroy(struct record_buffer *buffer);

@@ -12,6 +12,7 @@
 #include "record/codec.h"
 #include "record/iterate.h"
 #include "record/record_private.h"
+#include "record/rules_private.h"
 
 /// What a walk over the records learned.
 struct batch_walk {
@@ -29,12 +30,6 @@ enum record_fault {
   RECORD_TIMESTAMP_TYPE, ///< the LogAppendTime bit, where only the broker may set it
 };
 
-/// The timestamps that a topic takes.
-struct timestamp_range {
-  int64_t lowest;  ///< ms
-  int64_t highest; ///< ms
-};
-
 static int find_batch(const uint8_t *bytes, size_t size, struct arena *arena, struct batch_verdict *out,
                       size_t *batch_bytes);
 static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, const struct batch_rules *rules,
@@ -50,7 +45,7 @@ static int check_packed(const uint8_t *records, size_t size, const struct batch_
                         struct batch_verdict *out);
 static int check_plain(const uint8_t *records, size_t size, const struct batch_rules *rules, struct arena *arena,
                        struct batch_verdict *out);
-static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header,
+static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header, int32_t largest,
                         struct batch_walk *out);
 static int refuse_records(const uint8_t *at, const uint8_t *end, const struct batch_rules *rules, struct arena *arena,
                           struct batch_verdict *out);
@@ -60,7 +55,6 @@ static const char *describe_fault(enum record_fault fault, const struct record_f
                                   const struct batch_header *header, const struct batch_rules *rules,
                                   struct arena *arena);
 static const char *join_first_errors(const struct batch_verdict *verdict, struct arena *arena);
-static struct timestamp_range allowed_timestamps(const struct batch_rules *rules);
 
 bool batch_validate_unpacks(const uint8_t *bytes, size_t size, const struct batch_rules *rules)
 {
@@ -149,8 +143,8 @@ static int check_request(const uint8_t *bytes, size_t size, size_t batch_bytes, 
     return next;
   }
   if (batch_magic(bytes) < BATCH_FORMAT_MAX) {
-    return error_set(rules->only_format_2 ? ERR_INVALID_RECORD : ERR_UNSUPPORTED_FORMAT,
-                     "%s-%" PRId32 ": record format %d", rules->topic, rules->partition, batch_magic(bytes));
+    return error_set(ERR_INVALID_RECORD, "%s-%" PRId32 ": record format %d", rules->topic, rules->partition,
+                     batch_magic(bytes));
   }
   int codec = batch_attributes(bytes) & BATCH_CODEC_MASK; // within the smallest batch
   if (codec >= CODEC_COUNT) {
@@ -236,8 +230,8 @@ static bool needs_unpacking(const struct batch_header *header, const uint8_t *re
                             const struct batch_rules *rules)
 {
   int codec = header->attributes & BATCH_CODEC_MASK;
-  return codec != CODEC_NONE && (rules->needs_records || rules->is_compacted || is_suspicious(header, rules) ||
-                                 !codec_begins_right(codec, records, size));
+  return codec != CODEC_NONE && (rules->needs_records || rules->is_compacted || rules->max_record_bytes > 0 ||
+                                 is_suspicious(header, rules) || !codec_begins_right(codec, records, size));
 }
 
 /// Whether the header of a compressed batch needs a look at the records: to answer a fault precisely, or to correct it.
@@ -280,7 +274,8 @@ static int check_plain(const uint8_t *records, size_t size, const struct batch_r
 {
   struct batch_header *header = &out->header;
   struct batch_walk walk;
-  int result = walk_records(records, records + size, header, &walk);
+  bool is_packed = (header->attributes & BATCH_CODEC_MASK) != CODEC_NONE;
+  int result = walk_records(records, records + size, header, is_packed ? rules->max_record_bytes : 0, &walk);
   if (result < 0) {
     return error_set(result, "%s-%" PRId32 ": the %" PRId32 " records of a batch are malformed, or not as many",
                      rules->topic, rules->partition, header->record_count);
@@ -303,14 +298,17 @@ static int check_plain(const uint8_t *records, size_t size, const struct batch_r
 
 /// The walk: every record well-formed, offset deltas counting from 0, nothing left at the end.
 ///
+/// @param largest  bytes that a record may have, as its length field counts them; 0: any
 /// @return 0, ERR_INVALID_RECORD (no error_set())
-static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header,
+static int walk_records(const uint8_t *at, const uint8_t *end, const struct batch_header *header, int32_t largest,
                         struct batch_walk *out)
 {
   struct batch_walk walk = {.min_timestamp = INT64_MAX, .max_timestamp = BATCH_NO_TIMESTAMP, .max_delta = -1};
   struct record_fields record = {0};
   for (int32_t i = 0; i < header->record_count; i++) {
-    if (!record_parse(at, end, &record) || record.offset_delta != i) {
+    int32_t body = 0;
+    if (!record_parse(at, end, &record) || record.offset_delta != i ||
+        (largest > 0 && varint_get_i32(at, end, &body) > 0 && body > largest)) {
       return ERR_INVALID_RECORD;
     }
     int64_t timestamp = record_timestamp(header->base_timestamp, record.timestamp_delta);
@@ -423,17 +421,4 @@ static const char *join_first_errors(const struct batch_verdict *verdict, struct
                       "One or more records have been rejected due to %" PRId32
                       " record errors in total, and only showing the first three errors at most: [%s]",
                       verdict->record_error_total, shown);
-}
-
-/// The topic's range around now; sums that do not fit end at the edge.
-static struct timestamp_range allowed_timestamps(const struct batch_rules *rules)
-{
-  struct timestamp_range range;
-  if (__builtin_sub_overflow(rules->now_ms, rules->timestamp_before_max_ms, &range.lowest)) {
-    range.lowest = INT64_MIN;
-  }
-  if (__builtin_add_overflow(rules->now_ms, rules->timestamp_after_max_ms, &range.highest)) {
-    range.highest = INT64_MAX;
-  }
-  return range;
 }

@@ -12,12 +12,12 @@
 //
 // What the errors mean on the wire:
 //    ERR_CORRUPT_BATCH      CORRUPT_MESSAGE (2)          impossible length or format, CRC
-//    ERR_INVALID_RECORD     INVALID_RECORD (87)          everything that is whole and wrong
+//    ERR_INVALID_RECORD     INVALID_RECORD (87)          everything that is whole and wrong; formats 0 and 1,
+//                                                        which record/up_convert.h makes batches of
 //    ERR_INVALID_TIMESTAMP  INVALID_TIMESTAMP (32)       out of the topic's range
 //    ERR_BATCH_TOO_LARGE    MESSAGE_TOO_LARGE (10)       also what unpacks to too much
 //    ERR_UNSUPPORTED_CODEC  UNSUPPORTED_COMPRESSION_TYPE (76)   zstd before Produce 7
 //    ERR_DECOMPRESS         UNKNOWN_SERVER_ERROR (-1)    damaged compressed records, no such codec
-//    ERR_UNSUPPORTED_FORMAT                              format 0 or 1, where the request allows them
 #pragma once
 
 #include <stdbool.h>
@@ -40,11 +40,11 @@ struct batch_rules {
   int64_t timestamp_after_max_ms;  ///< message.timestamp.after.max.ms; INT64_MAX: any
   int32_t partition;               ///< for texts
   int32_t max_message_bytes;       ///< max.message.bytes: largest batch, 0 or more
+  int32_t max_record_bytes;        ///< max.decompressed.message.bytes: largest record of a compressed batch; 0: any
   bool is_append_time;             ///< message.timestamp.type = LogAppendTime: stamp with now_ms
   bool is_compacted;               ///< cleanup.policy has compact: every record needs a key
   bool needs_records;              ///< unpack compressed batches too (luka.validate = full, conversion, policies)
-  bool only_format_2;              ///< Produce 3 and later
-  bool refuses_zstd;               ///< Produce 6 and earlier
+  bool refuses_zstd;               ///< Produce 3 to 6
   bool allows_control;             ///< the broker's own markers
 };
 

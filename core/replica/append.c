@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "event/loop.h"
 #include "os/clock.h"
+#include "replica/flush.h"
 #include "replica/high_watermark.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
@@ -59,6 +60,16 @@ static void append_finish(struct append_job *job, struct append_job ***local_end
   } else {
     job->mail.run = append_done_mail;
     event_loop_post(job->reply, &job->mail);
+  }
+}
+
+/// The same for a list of jobs.
+static void append_finish_all(struct append_job *jobs, struct append_job ***local_end)
+{
+  while (jobs != NULL) {
+    struct append_job *job = jobs;
+    jobs = job->next;
+    append_finish(job, local_end);
   }
 }
 
@@ -118,9 +129,16 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
     jobs[i]->result = batches[i].result;
     bytes += batches[i].result == 0 && !batches[i].is_duplicate ? (int64_t)batches[i].size : 0;
   }
-  high_watermark_appended(part, bytes);
+  int64_t safe_offset = high_watermark_appended(part, bytes);
   for (int i = 0; i < count; i++) {
-    append_finish(jobs[i], local_end);
+    if (flush_is_due(jobs[i], safe_offset)) {
+      flush_hold(part, jobs[i]);
+    } else {
+      append_finish(jobs[i], local_end);
+    }
+  }
+  if (safe_offset < log_end_offset(part->log)) {
+    append_finish_all(flush_begin(part), local_end);
   }
 }
 
@@ -134,7 +152,9 @@ static void append_run(struct partition *part, struct append_job ***local_end)
       append_run_batches(part, local_end);
     } else {
       part->ready = job->next;
+      job->released = NULL;
       job->change(job);
+      append_finish_all(job->released, local_end);
       append_finish(job, local_end);
     }
   }

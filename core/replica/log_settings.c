@@ -3,6 +3,9 @@
 
 #include "log/log.h"
 #include "metadata/topic_config.h"
+#include "replica/append.h"
+#include "replica/flush.h"
+#include "replica/partition.h"
 
 void log_settings_from_topic(const struct topic_config *topic, struct log_config *log)
 {
@@ -16,8 +19,21 @@ void log_settings_from_topic(const struct topic_config *topic, struct log_config
   log->retention_bytes = topic->retention_bytes;
   log->retention_ms = topic->retention_ms;
   log->file_delete_delay_ms = topic->file_delete_delay_ms;
+  // With sync every record is on disk before it is acknowledged, which is what flush.messages=1 asks for.
+  log->flush_messages = topic->luka_producer_type == TOPIC_PRODUCER_SYNC ? 1 : topic->flush_messages;
+  log->flush_ms = topic->flush_ms;
   log->preallocate = topic->preallocate;
   log->is_deleting = (topic->cleanup_policy & CLEANUP_DELETE) != 0;
   log->is_compacted = (topic->cleanup_policy & CLEANUP_COMPACT) != 0;
   log->is_log_append_time = topic->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND;
+}
+
+void log_settings_apply(struct append_job *job, const struct log_config *config)
+{
+  struct partition_state state;
+  partition_read_state(job->part, &state);
+  if (state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER) {
+    log_set_config(job->part->log, config);
+    job->released = flush_settle(job->part);
+  }
 }

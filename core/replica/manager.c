@@ -13,6 +13,7 @@
 #include "metadata/image.h"
 #include "os/clock.h"
 #include "replica/append.h"
+#include "replica/flush.h"
 #include "replica/high_watermark.h"
 #include "replica/log_settings.h"
 #include "replica/partition.h"
@@ -178,7 +179,7 @@ static void replica_give_log(struct partition *part, const struct log_wanted *wa
   state.log_start_offset = log_start_offset(part->log);
   state.epoch_start_offset = log_end_offset(part->log);
   state.high_watermark = is_leader ? log_end_offset(part->log) : wanted->high_watermark;
-  state.last_stable_offset = state.high_watermark;
+  state.last_stable_offset = high_watermark_stable_offset(part, state.high_watermark);
   partition_write_state(part, &state);
 }
 
@@ -254,7 +255,8 @@ void replica_manager_open(struct replica_manager *manager, const struct metadata
                      replica_open_done);
     return;
   }
-  int result = log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, false);
+  int result =
+      log_manager_start(manager->options.logs, change->wanted, (size_t)change->count, manager->options.is_adopting);
   if (result < 0) {
     replica_change_finish(change, result);
     return;
@@ -272,6 +274,7 @@ static void replica_drop_role(struct append_job *job)
   state.role = PARTITION_DELETED;
   partition_write_state(job->part, &state);
   watch_notify_all(job->part);
+  job->released = flush_abort(job->part, ERR_NOT_FOUND);
 }
 
 static void replica_drop_work(struct pool_job *job)
@@ -399,13 +402,7 @@ static int64_t replica_high_watermark(void *arg, void *owner, struct log *log)
 
 static void replica_offline_run(struct append_job *job)
 {
-  struct partition_state state;
-  partition_read_state(job->part, &state);
-  if (state.role != PARTITION_DELETED) {
-    state.role = PARTITION_OFFLINE;
-    partition_write_state(job->part, &state);
-    watch_notify_all(job->part);
-  }
+  job->released = partition_go_offline(job->part);
 }
 
 static void replica_offline_done(struct append_job *job)
@@ -430,12 +427,43 @@ static void replica_log_failed(void *arg, void *owner, struct log *log, int caus
   partition_unref(part);
 }
 
+static void replica_flushed_run(struct append_job *job)
+{
+  struct partition_state state;
+  partition_read_state(job->part, &state);
+  if (partition_check_leader(&state) == 0) {
+    job->released = flush_settle(job->part);
+  }
+}
+
+static void replica_flushed_done(struct append_job *job)
+{
+  mem_free(job);
+}
+
+/// The log manager has flushed a log by itself, which somebody may wait for.
+static void replica_log_flushed(void *arg, void *owner, struct log *log)
+{
+  (void)arg;
+  (void)log;
+  struct partition *part = owner;
+  if (!partition_try_ref(part)) {
+    return;
+  }
+  struct append_job *job = mem_zalloc(sizeof *job);
+  job->change = replica_flushed_run;
+  job->done = replica_flushed_done;
+  partition_submit(part, job);
+  partition_unref(part);
+}
+
 void replica_manager_log_hooks(struct replica_manager *manager, struct log_manager_hooks *hooks)
 {
   *hooks = (struct log_manager_hooks){
       .with_appender = replica_with_appender,
       .high_watermark = replica_high_watermark,
       .log_failed = replica_log_failed,
+      .log_flushed = replica_log_flushed,
       .arg = manager,
   };
 }
@@ -444,6 +472,16 @@ bool replica_manager_has_space(struct replica_manager *manager, struct partition
 {
   // Specs drive partitions without a manager.
   return manager == NULL || log_manager_has_space(manager->options.logs, part->log, manager->options.reserve_bytes);
+}
+
+void replica_manager_write_log_starts(struct replica_manager *manager)
+{
+  log_manager_write_start_offsets(manager->options.logs);
+}
+
+bool replica_manager_is_offline(const struct replica_manager *manager, const struct partition *part)
+{
+  return log_manager_is_offline(manager->options.logs, part->log);
 }
 
 /// Logs the latest error of this thread, at most once a second for a partition.
@@ -463,6 +501,22 @@ static void replica_fail_dir(struct replica_manager *manager, struct partition *
   if (manager != NULL && (error == ERR_IO || error == ERR_READ_ONLY)) {
     log_manager_fail_dir(manager->options.logs, part->log, error);
   }
+}
+
+bool replica_manager_submit_flush(struct replica_manager *manager, struct pool_job *job,
+                                  void (*work)(struct pool_job *job))
+{
+  return manager != NULL && log_manager_submit(manager->options.logs, job, work);
+}
+
+void replica_manager_flush_failed(struct replica_manager *manager, struct partition *part, int error)
+{
+  replica_report(part, "flush of");
+  if (log_manager_may_pass(error)) {
+    return;
+  }
+  struct error_detail detail = *error_last();
+  replica_fail_dir(manager, part, error_record(ERR_IO, 0, detail.file, detail.line, "%s", detail.message));
 }
 
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error)

@@ -20,6 +20,7 @@ struct log_wanted;
 struct metadata_topic;
 struct partition;
 struct pool;
+struct pool_job;
 struct replica_manager;
 
 /// Everything is borrowed for the manager's life.
@@ -30,6 +31,7 @@ struct replica_manager_options {
   struct event_loop *control;        ///< the control loop
   struct event_loop *const *workers; ///< the workers' loops
   int worker_count;                  ///< how many
+  bool is_adopting;                  ///< Kafka's data is taken up by this start: see log_manager_start()
   int64_t reserve_bytes;             ///< free space below which nothing is appended
 };
 
@@ -70,6 +72,22 @@ struct partition *replica_manager_find(struct replica_manager *manager, const st
 /// False while the file system of the log has less than the reserve left. Asks the disk at most once a second. While
 /// holding the appender.
 bool replica_manager_has_space(struct replica_manager *manager, struct partition *part);
+
+/// Writes the log start offsets that changed to their checkpoints; several that wait for it share one write. What a
+/// full disk keeps from being written is written later. Waits for the disk: pool, inside the epoch.
+void replica_manager_write_log_starts(struct replica_manager *manager);
+
+/// True when the directory of a partition's log has failed; the partition may not have been told yet. For a partition
+/// with a role, any thread inside the epoch.
+bool replica_manager_is_offline(const struct replica_manager *manager, const struct partition *part);
+
+/// Submits a flush of a partition's log to the pool; false when the broker stops, or there is no manager. While holding
+/// the appender.
+bool replica_manager_submit_flush(struct replica_manager *manager, struct pool_job *job,
+                                  void (*work)(struct pool_job *job));
+
+/// A flush of a log that has a role failed: takes its directory offline unless it may be tried again. On the pool.
+void replica_manager_flush_failed(struct replica_manager *manager, struct partition *part, int error);
 
 /// An append failed: takes the log's directory offline unless the disk is only full. While holding the appender.
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error);

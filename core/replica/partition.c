@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/error.h"
 #include "replica/append.h"
+#include "replica/flush.h"
 #include "replica/watch.h"
 
 struct partition *partition_new(struct replica_manager *manager, const char *topic, const struct uuid *topic_id,
@@ -15,6 +16,7 @@ struct partition *partition_new(struct replica_manager *manager, const char *top
   part->topic_id = *topic_id;
   part->index = index;
   part->manager = manager;
+  part->held_end = &part->held;
   atomic_init(&part->refs, 1);
   atomic_init(&part->role, PARTITION_OFFLINE);
   atomic_init(&part->leader_epoch, -1);
@@ -91,9 +93,22 @@ void partition_write_state(struct partition *part, const struct partition_state 
   atomic_store_explicit(&part->sequence, sequence + 2, memory_order_release);
 }
 
+struct append_job *partition_go_offline(struct partition *part)
+{
+  struct partition_state state;
+  partition_read_state(part, &state);
+  if (state.role == PARTITION_DELETED) {
+    return flush_abort(part, ERR_NOT_FOUND);
+  }
+  state.role = PARTITION_OFFLINE;
+  partition_write_state(part, &state);
+  watch_notify_all(part);
+  return flush_abort(part, ERR_STORAGE_OFFLINE);
+}
+
 int partition_check_epoch(const struct partition_state *state, int32_t epoch)
 {
-  if (epoch < 0 || epoch == state->leader_epoch) {
+  if (epoch == -1 || epoch == state->leader_epoch) {
     return 0;
   }
   return epoch < state->leader_epoch ? ERR_FENCED_LEADER_EPOCH : ERR_UNKNOWN_LEADER_EPOCH;

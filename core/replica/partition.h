@@ -78,6 +78,10 @@ struct partition {
   _Atomic(struct append_job *) jobs; ///< newest first, any thread pushes
   _Atomic(bool) is_held;             ///< somebody holds the appender
   struct append_job *ready;          ///< oldest first; only the holder
+  struct append_job *held;           ///< written, waiting for a flush, oldest first; only the holder
+  struct append_job **held_end;      ///< where the next one goes
+  int64_t held_bytes;                ///< written, but not visible yet; only the holder
+  bool is_flushing;                  ///< a flush of replica/flush.h is under way; only the holder
   struct mail handover;              ///< passes the appender on to another loop, still held
 
   int watch_count;                  ///< workers
@@ -105,9 +109,14 @@ void partition_read_state(const struct partition *part, struct partition_state *
 /// Publishes role, epoch and offsets. Only while holding the appender, or before anybody else knows the partition.
 void partition_write_state(struct partition *part, const struct partition_state *state);
 
+/// Takes the role away, since the disk has failed, and wakes everybody. While holding the appender.
+///
+/// @return who waited for a flush, see flush_abort()
+struct append_job *partition_go_offline(struct partition *part);
+
 /// Tests an epoch that a client gave against the state.
 ///
-/// @param epoch  -1: the client does not say
+/// @param epoch  -1: the client does not say; other negative ones are old like any other
 /// @return 0, ERR_FENCED_LEADER_EPOCH, ERR_UNKNOWN_LEADER_EPOCH
 int partition_check_epoch(const struct partition_state *state, int32_t epoch);
 

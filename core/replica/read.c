@@ -40,7 +40,7 @@ int partition_read(struct partition *part, struct partition_read *read)
   read->diverging_end_offset = -1;
   partition_read_state(part, &read->state);
   TRY(partition_check_leader(&read->state));
-  TRY(partition_check_epoch(&read->state, read->leader_epoch));
+  TRY(partition_check_epoch(&read->state, read->leader_epoch < 0 ? -1 : read->leader_epoch));
   TRY(read_check_history(part, read));
   if (read->diverging_epoch >= 0) {
     return 0;

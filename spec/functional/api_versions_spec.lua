@@ -6,8 +6,10 @@ local unit = require "spec.support.unit"
 local wire = require "spec.support.wire"
 
 --- What is served, by api key: { oldest version named, newest }.
-local SERVED = { [0] = { 0, 13 }, [1] = { 4, 18 }, [2] = { 0, 11 }, [3] = { 0, 13 }, [10] = { 0, 6 }, [18] = { 0, 5 },
-  [19] = { 0, 7 }, [20] = { 0, 6 }, [22] = { 0, 6 }, [32] = { 0, 4 }, [34] = { 0, 2 }, [35] = { 0, 5 } }
+local SERVED = { [0] = { 0, 13 }, [1] = { 0, 18 }, [2] = { 0, 11 }, [3] = { 0, 13 }, [10] = { 0, 6 }, [18] = { 0, 5 },
+  [19] = { 0, 7 }, [20] = { 0, 6 }, [21] = { 0, 2 }, [22] = { 0, 6 }, [23] = { 0, 4 }, [32] = { 0, 4 },
+  [34] = { 0, 2 }, [35] = { 0, 5 }, [37] = { 0, 3 }, [60] = { 0, 2 }, [61] = { 0, 0 },
+  [75] = { 0, 0 } }
 
 local function ask(client, version, body)
   body = body or {}

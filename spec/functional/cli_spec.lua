@@ -38,7 +38,7 @@ describe("luka help", function()
     local out, _, status = run("help", "serve")
     assert.equal(0, status)
     assert.truthy(out:find("usage: luka [serve] [CONFIG.LUA] [options]", 1, true))
-    for _, option in ipairs { "--set", "--log-level", "--log-format", "--debug" } do
+    for _, option in ipairs { "--set", "--adopt", "--log-level", "--log-format", "--debug" } do
       assert.truthy(out:find("\n  " .. option .. " ", 1, true))
     end
     assert.equal(out, (run("serve", "--help")))
@@ -57,11 +57,12 @@ describe("a wrong command line", function()
     { { "serve", "a.lua", "b.lua" }, "luka: serve: unexpected argument 'b.lua'" },
     { { "--sett", "id=1" }, "luka: there is no option --sett, did you mean --set?" },
     { { "--frobnicate" }, "luka: there is no option --frobnicate; `luka help serve` lists them" },
-    { { "serve", "--adopt" }, "luka: there is no option --adopt; `luka help serve` lists them" },
     { { "--set" }, "luka: --set needs a value" },
     { { "--set", "id" }, "luka: --set: got 'id', expected key=value" },
     { { "--set", "=1" }, "luka: --set: got '=1', expected key=value" },
     { { "--log-level", "loud" }, "luka: --log-level: got 'loud', expected error, warn, info or debug" },
+    { { "--adopt=yes" }, "luka: --adopt takes no value" },
+    { { "--adpot" }, "luka: there is no option --adpot, did you mean --adopt?" },
     { { "--log-format=xml" }, "luka: --log-format: got 'xml', expected text or json" },
     { { "--debug=yes" }, "luka: --debug takes no value" },
     { { "two\nlines" }, "luka: there is no verb 'two?lines' and no such file; `luka help` lists them" },

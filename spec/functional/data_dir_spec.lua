@@ -263,19 +263,6 @@ describe("A start is refused", function()
     end
   end)
 
-  it("when the data folder holds partitions that another broker wrote", function()
-    local data = brokers.temp_dir() .. "/data"
-    stat.mkdir(data)
-    stat.mkdir(data .. "/orders-0")
-    unit.write_file(data .. "/orders-0/00000000000000000000.log", records.stored(batch(), 0))
-    unit.write_file(data .. "/meta.properties", "version=0\nbroker.id=1\ncluster.id=abc\n")
-    local before = contents(data)
-    local status, line = refused { data = data }
-    assert.equal(2, status)
-    assert.truthy(line:find("not supported yet", 1, true), line)
-    assert.same(before, contents(data))
-  end)
-
   it("with status 2 when 0.0.0.0 is to be advertised", function()
     for _, address in ipairs { "0.0.0.0:9092", "PLAINTEXT://0.0.0.0:9092", "[::]:9092" } do
       local status, line = refused { listen = { "0.0.0.0:0" }, set = { "advertise=" .. address } }

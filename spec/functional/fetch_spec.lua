@@ -295,6 +295,33 @@ describe("Fetch", function()
     end
   end)
 
+  it("answers 256 MB that a client asks for within fetch.max.bytes, in little memory", function()
+    local other = brokers.start { set = { "fetch_max_bytes=8388608", "workers=1" } }
+    local c = other:connect()
+    local partitions = 64
+    local a = requests.create(c, "many", { partitions = partitions })
+    local one = batch { records = { records.noise(1000000, 3) } }
+    for partition = 0, partitions - 1 do
+      for _ = 1, 4 do requests.append(c, a, one, { partition = partition }) end
+    end
+    local function rss()
+      return tonumber(unit.read_file(("/proc/%d/status"):format(other.pid)):match "VmRSS:%s*(%d+) kB") * 1024
+    end
+    local wanted = {}
+    for partition = 0, partitions - 1 do wanted[partition + 1] = { partition = partition, partition_max_bytes = 10000000 } end
+    local before = rss()
+    local answer = fetch_all(c, { { a, wanted } }, { max_bytes = 2147483647 })
+    local got, whole = 0, 0
+    for _, part in ipairs(answer.responses[1].partitions) do
+      assert.equal(0, part.error_code)
+      got, whole = got + #part.records, whole + #records.parse(part.records)
+    end
+    assert.is_true(got <= 8388608 and whole >= 8, got)
+    assert.is_true(rss() - before < 16 * 1024 * 1024)
+    c:close()
+    assert.equal(0, other:stop())
+  end)
+
   describe("while it waits", function()
     --- Sends a Fetch that waits for long.
     local function send(of, part, options)

@@ -31,14 +31,13 @@ end
 
 local function size(n) return bytes(("%08x"):format(n)) end
 
---- Every request that is served, with its versions, as ApiVersions tells; Produce from version 3.
+--- Every request that is served, with its versions, as ApiVersions tells.
 local function served(client)
   local list = {}
   local names = {}
   for name, api in pairs(wire.apis) do names[api.key] = name end
   for _, api in ipairs(client:ask("ApiVersions", 0, {}).api_keys) do
-    list[#list + 1] = { name = names[api.api_key], key = api.api_key, max = api.max_version,
-      min = api.api_key == 0 and 3 or api.min_version }
+    list[#list + 1] = { name = names[api.api_key], key = api.api_key, max = api.max_version, min = api.min_version }
   end
   return list
 end
@@ -247,6 +246,19 @@ describe("A request that is small on the wire and large in memory", function()
     { "DescribeConfigs of 900000 keys", function()
       return head("DescribeConfigs", 0) .. bytes "00000001 02 0001 61 000dbba0" .. bytes("0001 61"):rep(900000)
     end },
+    { "CreatePartitions of 700000 assignments", function()
+      return head("CreatePartitions", 0) .. bytes "00000001 0001 61 00000002 000aae60" .. bytes("00000000"):rep(700000)
+        .. bytes "00000000 00"
+    end },
+    { "OffsetForLeaderEpoch of 500000 partitions", function()
+      return head("OffsetForLeaderEpoch", 0) .. bytes "00000001 0001 61 0007a120" .. bytes("00000000 00000000"):rep(500000)
+    end },
+    { "DescribeTopicPartitions of 900000 names", function()
+      return head("DescribeTopicPartitions", 0) .. bytes "00 a1f736" .. bytes("02 61 00"):rep(900000) .. bytes "000007d0 ff 00"
+    end },
+    { "DescribeProducers of 900000 partitions", function()
+      return head("DescribeProducers", 0) .. bytes "00 02 02 61 a1f736" .. bytes("00000000"):rep(900000) .. bytes "00 00"
+    end },
     { "Metadata of 900000 names", function()
       return head("Metadata", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000)
     end },
@@ -298,7 +310,7 @@ describe("Each request that is served", function()
     local client = broker:connect()
     apis = served(client)
     client:close()
-    assert.equal(12, #apis)
+    assert.equal(18, #apis)
   end)
   teardown(function()
     assert.is_true(requests.is_well(broker))

@@ -114,6 +114,39 @@ describe("A batch that is sent again", function()
     end)
   end
 
+  -- Measured on Apache Kafka 4.4.0: { producer id, epoch, first sequence, records, error, base offset }.
+  local MEASURED = {
+    { "over the end of the numbers", { { 1, 0, 2147483647, 1, 0, 0 }, { 1, 0, 0, 1, 0, 1 }, { 1, 0, 1, 1, 0, 2 },
+      { 1, 0, 2147483647, 1, 0, 0 }, { 1, 0, 0, 1, 0, 1 } } },
+    { "across the end of the numbers", { { 1, 0, 2147483646, 3, 0, 0 }, { 1, 0, 1, 1, 0, 3 }, { 1, 0, 2147483646, 3, 0, 0 } } },
+    { "with a gap at the end of the numbers", { { 1, 0, 2147483647, 1, 0, 0 }, { 1, 0, 1, 1, 45, -1 } } },
+    { "of an unknown producer, with any sequence", { { 1, 0, 7, 1, 0, 0 }, { 1, 0, 9, 1, 45, -1 }, { 1, 0, 8, 1, 0, 1 } } },
+    { "of a newer epoch, from 0 on", { { 1, 0, 7, 1, 0, 0 }, { 1, 1, 0, 1, 0, 1 }, { 1, 2, 5, 1, 45, -1 }, { 1, 0, 8, 1, 47, -1 },
+      { 1, 1, 1, 1, 0, 2 } } },
+    { "that has only a part of another one", { { 1, 0, 0, 3, 0, 0 }, { 1, 0, 1, 2, 45, -1 }, { 1, 0, 0, 2, 45, -1 },
+      { 1, 0, 2, 1, 45, -1 } } },
+  }
+  for _, how in ipairs { "", ", over a clean restart", ", over kill -9" } do
+    for _, case in ipairs(MEASURED) do
+      it(("is judged as by Kafka: %s%s"):format(case[1], how), function()
+        local topic = requests.create(client, "t")
+        for i, step in ipairs(case[2]) do
+          local values = {}
+          for j = 1, step[4] do values[j] = "x" end
+          local answer = requests.produce(client, topic, records.batch { records = values, producer_id = step[1],
+            producer_epoch = step[2], sequence = step[3] })
+          assert.same({ i, step[5], step[6] }, { i, answer.error_code, answer.base_offset })
+          if how ~= "" and i == 1 then
+            client:close()
+            if how == ", over kill -9" then broker:kill() else assert.equal(0, broker:stop()) end
+            broker = broker:restart()
+            client = broker:connect()
+          end
+        end
+      end)
+    end
+  end
+
   it("is stored once, whatever was lost to kill -9 under way", function()
     local topic = requests.create(client, "t")
     local id = init(client, 4).producer_id

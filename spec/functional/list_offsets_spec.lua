@@ -145,6 +145,7 @@ describe("ListOffsets", function()
       for _, time in ipairs { LATEST, 5 } do
         assert.equal(0, ask(client, version, "times", time, { current_leader_epoch = 0 }).error_code)
         assert.same({ 75, -1, -1, -1 }, parts(ask(client, version, "times", time, { current_leader_epoch = 1 })))
+        assert.same({ 74, -1, -1, -1 }, parts(ask(client, version, "times", time, { current_leader_epoch = -2 })))
       end
     end)
   end

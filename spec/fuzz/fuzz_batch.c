@@ -119,7 +119,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       .is_append_time = (choice & FUZZ_APPEND_TIME) != 0,
       .is_compacted = (choice & FUZZ_COMPACTED) != 0,
       .needs_records = (choice & FUZZ_NEEDS_RECORDS) != 0,
-      .only_format_2 = (choice & FUZZ_OLD_REQUEST) == 0,
       .refuses_zstd = (choice & FUZZ_OLD_REQUEST) != 0,
   };
   read_all(bytes, size);

@@ -72,8 +72,8 @@ local function command_line(options, data)
   return line
 end
 
---- Starts a process in a group of its own, with its standard error in a file.
-local function spawn(line, log_path)
+--- Starts a process in a group of its own, with its standard error in a file and variables added to its environment.
+local function spawn(line, log_path, environment)
   io.stdout:flush()
   local pid = assert(unistd.fork())
   if pid ~= 0 then
@@ -87,6 +87,7 @@ local function spawn(line, log_path)
   unistd.dup2(null, 0)
   unistd.dup2(log, 1)
   unistd.dup2(log, 2)
+  for name, value in pairs(environment or {}) do stdlib.setenv(name, value) end
   local program = table.remove(line, 1)
   unistd.execp(program, line)
   io.stderr:write("cannot run " .. program .. "\n")
@@ -95,14 +96,14 @@ end
 
 --- Starts a broker and waits until it listens.
 ---
----@param options { set: string[]?, listen: string[]?, data: string?, config: string?, args: string[]?, wait: boolean? }?
----   set: key=value; listen: addresses, 127.0.0.1:0 by default; wait = false: do not wait
+---@param options { set: string[]?, listen: string[]?, data: string?, config: string?, args: string[]?, env: table?, wait: boolean? }?
+---   set: key=value; listen: addresses, 127.0.0.1:0 by default; env: more environment variables; wait = false: do not wait
 ---@return spec.Broker
 function M.start(options)
   options = options or {}
   local data = options.data or (M.temp_dir() .. "/data")
   local self = setmetatable({ data = data, log_path = M.temp_dir() .. "/stderr", options = options, ports = {} }, Broker)
-  self.pid = spawn(command_line(options, data), self.log_path)
+  self.pid = spawn(command_line(options, data), self.log_path, options.env)
   if options.wait ~= false then self:wait_until_listening() end
   return self
 end
@@ -136,8 +137,9 @@ end
 --- A connection to its first listener, or another one.
 ---
 ---@param index integer?
+---@param from string?  the client's address
 ---@return spec.Client
-function Broker:connect(index) return client.connect(self.ports[index or 1], self.hosts[index or 1]) end
+function Broker:connect(index, from) return client.connect(self.ports[index or 1], self.hosts[index or 1], from) end
 
 --- Whether the process has ended; then `status` is its exit status, or "signal N".
 function Broker:poll_exit()

@@ -44,9 +44,11 @@ Client.__index = Client
 ---
 ---@param port integer
 ---@param host string?
+---@param from string?  our own address, 127.0.0.1 by default
 ---@return spec.Client
-function M.connect(port, host)
+function M.connect(port, host, from)
   local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
+  if from then assert(socket.bind(fd, { family = socket.AF_INET, addr = from, port = 0 })) end
   assert(socket.connect(fd, { family = socket.AF_INET, addr = host or "127.0.0.1", port = port }))
   assert(fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.O_NONBLOCK))
   return setmetatable({ fd = fd, port = port, received = "", correlation_id = 0 }, Client)

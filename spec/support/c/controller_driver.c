@@ -199,6 +199,11 @@ static void on_dropped(struct controller_drop *drop)
   came(drop->arg);
 }
 
+static void on_grown(struct controller_grow *grow)
+{
+  came(grow->arg);
+}
+
 static void post_create(struct controller_driver *driver, struct controller_create *create)
 {
   create->arena = &driver->arena;
@@ -282,6 +287,16 @@ bool controller_driver_drop(struct controller_driver *driver, struct controller_
   drop->done = on_dropped;
   drop->arg = driver;
   controller_delete_topics(driver->controller, drop);
+  return wait_for_all(driver);
+}
+
+bool controller_driver_grow(struct controller_driver *driver, struct controller_grow *grow)
+{
+  expect(driver, 1);
+  grow->arena = &driver->arena;
+  grow->done = on_grown;
+  grow->arg = driver;
+  controller_add_partitions(driver->controller, grow);
   return wait_for_all(driver);
 }
 

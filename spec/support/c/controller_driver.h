@@ -22,6 +22,7 @@ const char *controller_driver_load_message(const struct controller_driver *drive
 /// Posts a request and waits for its answer; the arena is the driver's. @return whether it came
 bool controller_driver_create(struct controller_driver *driver, struct controller_create *create);
 bool controller_driver_drop(struct controller_driver *driver, struct controller_drop *drop);
+bool controller_driver_grow(struct controller_driver *driver, struct controller_grow *grow);
 
 /// Asks for a producer id and waits for it. @param[out] error  Kafka's code @return -1: none
 int64_t controller_driver_producer_id(struct controller_driver *driver, int16_t *error);

@@ -19,6 +19,7 @@ struct log_manager_driver {
   struct pool *pool;       ///< for the manager's jobs
   struct log_manager *mgr; ///< under test
   struct mail mail;        ///< runs `on_loop` there
+  bool is_paused;          ///< log_manager_pause() was called
   void (*on_loop)(struct log_manager *mgr);
   sem_t done;                 ///< on_loop has run
   _Atomic(int64_t) lag;       ///< see log_manager_driver_set_lag()
@@ -136,10 +137,24 @@ int64_t log_manager_driver_turns(struct log_manager_driver *driver)
   return atomic_load(&driver->turns);
 }
 
+void log_manager_driver_pause(struct log_manager_driver *driver)
+{
+  if (!driver->is_paused) {
+    call_on_loop(driver, log_manager_pause);
+    driver->is_paused = true;
+  }
+}
+
+void log_manager_driver_end_pool(struct log_manager_driver *driver)
+{
+  log_manager_driver_pause(driver);
+  pool_delete(driver->pool);
+  driver->pool = NULL;
+}
+
 int log_manager_driver_stop(struct log_manager_driver *driver)
 {
-  call_on_loop(driver, log_manager_pause);
-  pool_delete(driver->pool);
+  log_manager_driver_end_pool(driver);
   event_loop_stop(&driver->loop);
   int result = log_manager_stop(driver->mgr);
   event_loop_destroy(&driver->loop);

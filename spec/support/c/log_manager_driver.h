@@ -42,6 +42,12 @@ void log_manager_driver_seen(struct log_manager_driver *driver, struct log_manag
 /// Turns of the control loop so far: what an idle manager costs.
 int64_t log_manager_driver_turns(struct log_manager_driver *driver);
 
+/// Stops the timers, and what the manager submits to the pool, ahead of log_manager_driver_stop().
+void log_manager_driver_pause(struct log_manager_driver *driver);
+
+/// The same, and has the pool finish.
+void log_manager_driver_end_pool(struct log_manager_driver *driver);
+
 /// Stops everything in order and frees it. Returns what log_manager_stop() said.
 int log_manager_driver_stop(struct log_manager_driver *driver);
 

@@ -18,6 +18,7 @@
 #include "event/pool.h"
 #include "network/response.h"
 #include "network/server.h"
+#include "network/server_private.h"
 #include "os/clock.h"
 #include "wire/writer.h"
 
@@ -402,7 +403,14 @@ struct echo *echo_new(const struct echo_options *options)
                                           .max_inflight = options->max_inflight,
                                           .max_idle_ms = options->max_idle_ms,
                                           .max_half_closed_ms = options->max_half_closed_ms,
+                                          .max_request_memory = options->max_request_memory,
+                                          .max_answer_memory = options->max_answer_memory,
+                                          .progress_ms = options->progress_ms,
+                                          .min_progress_bytes = options->min_progress_bytes,
                                           .max_connections = options->max_connections,
+                                          .connection_room = options->connection_room,
+                                          .max_per_ip = options->max_per_ip,
+                                          .ip_overrides = options->ip_overrides,
                                           .send_buffer_bytes = options->send_buffer_bytes};
   struct connection_callbacks callbacks = {.on_open = echo_on_open,
                                            .on_frame = echo_on_frame,
@@ -438,6 +446,8 @@ static void buffer_question_run(struct mail *mail)
 {
   struct buffer_question *question = CONTAINER(mail, struct buffer_question, mail);
   question->bytes = (int64_t)question->worker->pool.used_bytes;
+  memory_share_settle(&question->worker->pool.share);
+  memory_share_settle(&question->worker->answers);
   atomic_store(&question->is_done, true);
 }
 
@@ -484,6 +494,13 @@ int64_t echo_count(struct echo *echo, enum echo_counter counter)
   if (counter == ECHO_CONNECTIONS) {
     return server_connections(echo->server);
   }
+  if (counter == ECHO_WAITING) {
+    return atomic_load(&echo->server->requests.waiting) + atomic_load(&echo->server->answers.waiting);
+  }
+  if (counter == ECHO_REQUEST_MEMORY || counter == ECHO_ANSWER_MEMORY) {
+    echo_count(echo, ECHO_BUFFER_BYTES);
+    return atomic_load(counter == ECHO_REQUEST_MEMORY ? &echo->server->requests.used : &echo->server->answers.used);
+  }
   int64_t sum = 0;
   int64_t most = 0;
   for (int i = 0; i < server_worker_count(echo->server); i++) {
@@ -492,6 +509,13 @@ int64_t echo_count(struct echo *echo, enum echo_counter counter)
     most = count > most ? count : most;
   }
   return counter == ECHO_BUSIEST ? most : sum;
+}
+
+int echo_set_limits(struct echo *echo, int max_connections, int max_per_ip, const char *ip_overrides)
+{
+  struct server_limits limits = {
+      .max_connections = max_connections, .max_per_ip = max_per_ip, .ip_overrides = ip_overrides};
+  return server_set_limits(echo->server, &limits);
 }
 
 int64_t echo_drain(struct echo *echo, int64_t deadline_ms)

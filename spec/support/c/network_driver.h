@@ -35,7 +35,14 @@ struct echo_options {
   int max_inflight;           ///< likewise
   int64_t max_idle_ms;        ///< likewise
   int64_t max_half_closed_ms; ///< likewise
+  int64_t max_request_memory; ///< likewise
+  int64_t max_answer_memory;  ///< likewise
+  int64_t progress_ms;        ///< likewise
+  int64_t min_progress_bytes; ///< likewise
   int max_connections;        ///< likewise
+  int connection_room;        ///< likewise
+  int max_per_ip;             ///< likewise
+  const char *ip_overrides;   ///< likewise
   int send_buffer_bytes;      ///< likewise
   const char *file;           ///< path that regions are taken from, or NULL
   const char *listen;         ///< address, NULL: "127.0.0.1:0"
@@ -59,14 +66,19 @@ enum echo_counter {
   ECHO_SENT_MEMORY,
   ECHO_SENT_FILE,
   ECHO_IDLE_CLOSED,
-  ECHO_BUFFER_BYTES, ///< input buffers in use; asked of the workers
-  ECHO_BUSIEST,      ///< most connections of a worker
+  ECHO_BUFFER_BYTES,   ///< input buffers in use; asked of the workers
+  ECHO_REQUEST_MEMORY, ///< what the server's gates count, after all workers have told
+  ECHO_ANSWER_MEMORY,
+  ECHO_WAITING, ///< connections that wait for memory
+  ECHO_BUSIEST, ///< most connections of a worker
 };
 
 /// Starts a server on a free port of 127.0.0.1; NULL when it does not start.
 struct echo *echo_new(const struct echo_options *options);
 int echo_port(const struct echo *echo);
 int64_t echo_count(struct echo *echo, enum echo_counter counter);
+/// Changes limits; 0 or an ERR_*.
+int echo_set_limits(struct echo *echo, int max_connections, int max_per_ip, const char *ip_overrides);
 /// Drains with a deadline; how long it took.
 int64_t echo_drain(struct echo *echo, int64_t deadline_ms);
 /// Stops it, without draining; counters may still be read.

@@ -56,6 +56,19 @@ describe("controller", function()
     return list
   end
 
+  --- Adds partitions: grow({ "a", 3 }, { "b", 2 }).
+  local function grow(...)
+    local topics = { ... }
+    local request, list = ffi.new "struct controller_grow", ffi.new("struct controller_grown_topic[?]", #topics)
+    for i, entry in ipairs(topics) do
+      list[i - 1].name, list[i - 1].name_length, list[i - 1].partitions, list[i - 1].assignment_count = entry[1], #entry[1], entry[2], -1
+    end
+    request.topics, request.topic_count = list, #topics
+    kept[#kept + 1] = { request, list, topics }
+    assert.is_true(C.controller_driver_grow(driver, request))
+    return list
+  end
+
   local function node(at)
     local text = C.controller_driver_node(driver, at)
     return text ~= nil and ffi.string(text) or nil
@@ -184,6 +197,49 @@ describe("controller", function()
     assert.equal("publish 0; open a 2; open b 1; publish 2; publish 1; delete a 2; ", diary())
     assert.equal(C.WIRE_UNKNOWN_TOPIC_OR_PARTITION, drop("a")[0].error_code)
     assert.equal(0, create({ "a" })[0].error_code)
+  end)
+
+  it("adds partitions: writes Kafka's nodes, opens the new replicas alone, then publishes the topic", function()
+    start()
+    create({ "a", 2, "retention.ms", "7" }, { "b" })
+    local id = uuid(topic("a").id)
+    local grown = grow({ "a", 4 }, { "no", 2 }, { "b", 2 })
+    assert.same({ 0, 3, 0 }, { grown[0].error_code, grown[1].error_code, grown[2].error_code })
+    assert.equal("publish 0; open a 2; open b 1; publish 2; open a 2; open b 1; publish 2; ", diary())
+    assert.equal(('{"version":3,"topic_id":"%s","partitions":{"0":[1],"1":[1],"2":[1],"3":[1]},'
+      .. '"adding_replicas":{},"removing_replicas":{}}'):format(id), node "/brokers/topics/a")
+    assert.equal('{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":1,"isr":[1]}', node "/brokers/topics/a/partitions/3/state")
+    assert.same({ 4, 2 }, { topic("a").partition_count, topic("b").partition_count })
+    assert.equal(id, uuid(topic("a").id))
+    assert.equal(7, tonumber(topic("a").config.retention_ms))
+    assert.equal(0, grow({ "a", 5 })[0].error_code)
+    stop()
+    start()
+    assert.equal("open a 5 load; open b 2 load; publish 2; ", diary())
+    assert.equal(0, drop("a")[0].error_code)
+    assert.equal("b", children "/brokers/topics")
+  end)
+
+  it("adds no partitions that it cannot write, and can add them afterwards", function()
+    start()
+    create { "a" }
+    C.errinj_set(C.ERRINJ_FILE_SYNC, 1, 28)
+    local grown = grow({ "a", 2 }, { "no", 2 })
+    assert.same({ C.WIRE_KAFKA_STORAGE_ERROR, 3 }, { grown[0].error_code, grown[1].error_code })
+    assert.is_truthy(ffi.string(grown[0].error_message):find("The metadata cannot be written: ", 1, true))
+    C.errinj_set(C.ERRINJ_FILE_SYNC, 0, 0)
+    assert.equal(1, topic("a").partition_count)
+    assert.equal("0", children "/brokers/topics/a/partitions")
+    assert.equal(0, grow({ "a", 2 })[0].error_code)
+  end)
+
+  it("adds no partitions once another broker has become controller", function()
+    start()
+    create { "a" }
+    C.controller_driver_write(driver, "/controller_epoch", "2", false)
+    assert.equal(C.WIRE_NOT_CONTROLLER, grow({ "a", 2 })[0].error_code)
+    assert.equal("0", children "/brokers/topics/a/partitions")
+    assert.equal(C.WIRE_NOT_CONTROLLER, grow({ "a", 2 })[0].error_code)
   end)
 
   it("gives a topic that is made again another id", function()

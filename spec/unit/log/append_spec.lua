@@ -233,6 +233,41 @@ describe("a segment ends", function()
   end)
 end)
 
+describe("Offsets that are far apart, as in a compacted log", function()
+  it("begin a new segment when they do not fit into the 31 bits of an index entry", function()
+    local config = { index_interval_bytes = 0 }
+    local log = logs.open { config = config }
+    local far = 2147483648
+    --- A batch of one record with that offset, as a leader sends it.
+    local function at(offset) return logs.batch { base = offset, ts = 1000 } end
+    log:append({ at(0), at(far - 1) }, { is_follower = true }) -- the last one that fits
+    assert.same({ 0 }, (log:segments()))
+    log:append({ at(far), at(2 * far - 1), at(2 * far), at(5 * far) }, { is_follower = true })
+    assert.same({ 0, far, 2 * far, 5 * far }, (log:segments()))
+    assert.equal(5 * far + 1, log:end_offset())
+    assert.equal("7fffffff" .. ("%08x"):format(#at(0)), unit.hex((log:close() == 0 and log:file(0, ".index"))))
+    for _, is_clean in ipairs { true, false } do
+      log = logs.open { dir = log.dir, is_clean = is_clean, config = { index_interval_bytes = 0, is_compacted = true } }
+      assert.same({ 0, far - 1, far, 2 * far - 1, 2 * far, 5 * far }, log:bases())
+      for _, offset in ipairs { 0, far - 1, far, 2 * far - 1, 2 * far, 5 * far } do
+        assert.equal(offset, logs.split(log:read(offset, { max = 1 }))[1].base)
+        -- What is missing before it leads to it.
+        if offset > 0 then assert.equal(offset, logs.split(log:read(offset - (offset % far == 0 and 0 or 5), { max = 1 }))[1].base) end
+      end
+      if is_clean then log:crash() else log:close() end
+    end
+  end)
+
+  it("begin a new segment for one batch that spans more than its segment can", function()
+    local log = logs.open()
+    log:append(logs.batch { base = 0 }, { is_follower = true })
+    log:append(logs.batch { base = 10, last_delta = 2147483647, count = 1 }, { is_follower = true })
+    assert.same({ 0, 10 }, (log:segments()))
+    assert.equal(10 + 2147483648, log:end_offset())
+    log:crash()
+  end)
+end)
+
 describe("index files", function()
   it("are what Kafka writes for the same batches", function()
     local golden = require "spec.data.kafka_segment"
@@ -324,35 +359,48 @@ describe("log_flush", function()
     return result
   end
 
-  -- A new log costs 5: its data, its folder, the folder above, and the leader epochs, which are 2.
-  it("syncs a folder again when that failed", function()
-    for failing = 1, 3 do
+  -- A new log costs 5: its data, its folder, the folder above, and the leader epochs, which are 2. The kernel may have
+  -- dropped what it could not write, and would say that all is well the next time.
+  for failing = 1, 5 do
+    it(("never counts anything as on disk after fsync %d of it failed"):format(failing), function()
       local log = logs.open()
       log:append(logs.batch())
       assert.equal("ERR_IO", flush_failing(log, failing))
-      assert.equal("ERR_IO", flush_failing(log, failing == 3 and 4 or 5))
+      assert.equal("ERR_IO", logs.name(C.log_flush(log.log, 1)))
+      log:append(logs.batch())
+      assert.equal("ERR_IO", logs.name(C.log_flush(log.log, 2)))
       assert.equal(0, tonumber(C.log_recovery_point(log.log)))
-      assert.equal(0, logs.name(C.log_flush(log.log, 1)))
-      assert.equal(1, tonumber(C.log_recovery_point(log.log)))
-      log:close()
-    end
-  end)
+      assert.equal("ERR_IO", logs.name(C.log_close(log.log)))
+      C.epoch_collect()
+    end)
+  end
 
-  -- Two indexes of the old segment, the data of the new one, the folder. What was synced is not synced again, but data.
+  -- The snapshot of the producers and its name, two indexes of the old segment, the data of the new one, the folder.
   it("syncs the indexes of a segment that was flushed before it was closed", function()
-    for failing, failing_then in ipairs { 1, 2, 1, 2 } do
+    for failing = 1, 7 do
       local log = logs.open { config = { segment_bytes = 300, index_interval_bytes = 50 } }
       log:append(batches_of(3, 100))
       assert.equal(0, logs.name(C.log_flush(log.log, 3)))
       log:append(logs.batch { size = 100 })
       assert.same({ 0, 3 }, (log:segments()))
-      assert.equal("ERR_IO", flush_failing(log, failing))
-      assert.equal("ERR_IO", flush_failing(log, failing_then))
-      assert.equal(3, tonumber(C.log_recovery_point(log.log)))
-      assert.equal(0, logs.name(C.log_flush(log.log, 4)))
-      assert.equal(0, flush_failing(log, 1))
-      log:close()
+      assert.equal(failing < 7 and "ERR_IO" or 0, flush_failing(log, failing))
+      assert.equal(failing < 7 and 3 or 4, tonumber(C.log_recovery_point(log.log)))
+      assert.equal(failing < 7 and "ERR_IO" or 0, logs.name(C.log_close(log.log)))
+      C.epoch_collect()
     end
+  end)
+
+  it("tells when all was last flushed, by a flush of all", function()
+    local log = logs.open()
+    local opened = tonumber(C.log_flushed_ms(log.log))
+    assert.is_true(opened > 0)
+    log:append(batches_of(2, 100))
+    require("posix.poll").poll({}, 2)
+    assert.equal(0, logs.name(C.log_flush(log.log, 1)))
+    assert.equal(opened, tonumber(C.log_flushed_ms(log.log)))
+    assert.equal(0, logs.name(C.log_flush(log.log, 2)))
+    assert.is_true(tonumber(C.log_flushed_ms(log.log)) > opened)
+    log:close()
   end)
 end)
 

@@ -40,6 +40,9 @@ describe("leader epochs", function()
     assert.same({ -1, -1 }, end_of(log, -1))
     -- Older than all: its records would end where the oldest begins.
     assert.same({ 0, 0 }, end_of(log, 0))
+    assert.same({ -2, 0 }, end_of(log, -2))
+    assert.same({ -2147483648, 0 }, end_of(log, -2147483648))
+    assert.same({ -1, -1 }, end_of(log, 2147483647))
     log:close()
   end)
 

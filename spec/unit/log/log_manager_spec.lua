@@ -205,6 +205,29 @@ describe("a log manager", function()
         unit.read_file(dir .. "/meta.properties"))
     end)
 
+    it("looks into the partitions of those that Kafka wrote, but not while one of them does not work", function()
+      os.execute(("mkdir -p %s/a/t-0 %s/a/u-3 %s/b"):format(dir, dir, dir))
+      unit.write_file(dir .. "/a/t-0/leader-epoch-checkpoint", "0\n1\n4 0\n")
+      unit.write_file(dir .. "/a/t-0/00000000000000000000.log", "")
+      local mgr = assert(logs.new { dir .. "/a", dir .. "/b" })
+      assert.equal(0, C.log_manager_survey(mgr))
+      local count = ffi.new "size_t[1]"
+      local found = C.log_manager_found(mgr, count)
+      assert.equal(2, tonumber(count[0]))
+      assert.same({ "t", 0, true, 4, -1 }, { ffi.string(found[0].topic), found[0].partition, found[0].is_log,
+        found[0].leader_epoch, tonumber(found[0].producer_id) })
+      assert.same({ "u", 3, false }, { ffi.string(found[1].topic), found[1].partition, found[1].is_log })
+      C.log_manager_abandon(mgr)
+      C.errinj_set_once(C.ERRINJ_FILE_OPEN, 2, 5) -- meta.properties of the first
+      mgr = assert(logs.new { dir .. "/a", dir .. "/b" })
+      local out = ffi.new "struct log_identity"
+      C.log_manager_identity(mgr, out)
+      assert.equal(dir .. "/a", out.offline_dir ~= nil and ffi.string(out.offline_dir))
+      assert.equal(C.ERR_IO, C.log_manager_survey(mgr))
+      assert.truthy(logs.message():find(dir .. "/a does not work", 1, true))
+      C.log_manager_abandon(mgr)
+    end)
+
     for _, case in ipairs {
       { "another broker id", { node_id = 8 }, "broker id 7" },
       { "another metastore", { metadata = "/n/luka.mdb" }, "/m/luka.mdb" },
@@ -348,10 +371,33 @@ describe("a log manager", function()
       assert.equal(0, C.log_manager_stop(mgr))
     end)
 
+    it("takes a folder for the wanted topic when its topic id cannot be read, or is all but the wanted one", function()
+      local mgr, wanted = logs.started({ dir }, { { "t", 0 } })
+      logs.append(wanted[1].log)
+      assert.equal(0, C.log_manager_stop(mgr))
+      local path = dir .. "/t-0/partition.metadata"
+      local right = unit.read_file(path)
+      for _, text in ipairs { "nonsense", "", "version: 0\ntopic_id: !", (right:gsub("0", "1", 1)), (right:gsub("H", "h", 1)),
+        (right:gsub("dHR0dA", "dHR0dQ", 1)) } do
+        unit.write_file(path, text)
+        mgr, wanted = logs.started({ dir }, { { "t", 0, is_new = false } })
+        assert.equal(0, wanted[1].error)
+        assert.equal(1, logs.offsets(wanted[1].log)["end"])
+        assert.equal(right, unit.read_file(path))
+        assert.equal(0, C.log_manager_stop(mgr))
+      end
+      -- One of three bytes more is another topic's.
+      unit.write_file(path, (right:gsub("dHR0dA", "AAAAAA", 1)))
+      mgr, wanted = logs.started({ dir }, { { "t", 0, is_new = false } })
+      assert.equal(0, logs.offsets(wanted[1].log)["end"])
+      assert.is_truthy(logs.name_like(dir, "^t%-0%.%x+%-stray$"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
     it("does not let one log that does not open stop the others", function()
       local mgr = logs.started({ dir }, { { "bad", 0 }, { "good", 0 } })
       assert.equal(0, C.log_manager_stop(mgr))
-      unit.write_file(dir .. "/bad-0/partition.metadata", "nonsense")
+      os.execute(("rm '%s/bad-0/leader-epoch-checkpoint'; mkdir '%s/bad-0/leader-epoch-checkpoint'"):format(dir, dir))
       local wanted
       mgr, wanted = logs.started({ dir }, { { "bad", 0 }, { "good", 0 } })
       assert.is_true(wanted[1].error < 0)

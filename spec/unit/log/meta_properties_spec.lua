@@ -73,6 +73,15 @@ describe("meta.properties", function()
     assert.equal("k:v\n", text_of(again.others))
   end)
 
+  it("loses a backslash at its end, which would join what is written behind it", function()
+    for _, case in ipairs { { "\\", "" }, { "\\\\", "\\\\" }, { "\\\\\\", "\\\\" }, { "\\\r", "" } } do
+      local first = assert(read("version=1\nk=v" .. case[1]))
+      assert.equal("k=v" .. case[2] .. "\n", text_of(first.others))
+      assert.equal(0, C.meta_properties_write(path, first))
+      assert.equal("k=v" .. case[2] .. "\nversion=1\n", unit.read_file(path))
+    end
+  end)
+
   it("is not found when it is missing", function()
     local props = ffi.new "struct meta_properties"
     assert.equal(C.ERR_NOT_FOUND, C.meta_properties_read(path .. ".none", props))

@@ -51,6 +51,17 @@ local function reopen(log, options)
   return assert(logs.open(options))
 end
 
+--- What administrators are told: { id, epoch, last sequence, last timestamp } of each producer.
+local function listed(log)
+  local count = C.log_producer_count(log.log)
+  local infos, list = ffi.new("struct log_producer_info[?]", count + 1), {}
+  C.log_producer_list(log.log, infos)
+  for i = 0, count - 1 do
+    list[i + 1] = { tonumber(infos[i].id), infos[i].epoch, infos[i].last_sequence, tonumber(infos[i].timestamp) }
+  end
+  return list
+end
+
 local OUT_OF_ORDER, OLD_EPOCH = "ERR_OUT_OF_ORDER_SEQUENCE", "ERR_INVALID_PRODUCER_EPOCH"
 
 describe("a batch of an idempotent producer", function()
@@ -352,5 +363,40 @@ describe("a snapshot", function()
     assert.is_true(P.producers_find(producers, 0) == nil)
     assert.is_true(P.producers_find(producers, 1) ~= nil)
     P.producers_destroy(producers)
+  end)
+end)
+
+describe("the list of a log's producers", function()
+  it("has the last sequence and time of each, the one that is silent longest first", function()
+    local log = logs.open()
+    assert.same({}, listed(log))
+    send(log, 0, { id = 7, count = 3, ts = 5000 })
+    send(log, 0, { id = 2, ts = 1000 })
+    assert.same({ { 7, 0, 2, 5000 }, { 2, 0, 0, 1000 } }, listed(log))
+    send(log, 3, { id = 7, ts = 4000 })
+    assert.same({ { 2, 0, 0, 1000 }, { 7, 0, 3, 4000 } }, listed(log))
+    log:close()
+  end)
+
+  it("does not change by duplicates and refused batches, and follows epochs", function()
+    local log = logs.open()
+    send(log, 0, { id = 7, count = 3, ts = 5000 })
+    send(log, 0, { id = 7, count = 3, ts = 5000 })
+    send(log, 9, { id = 7, ts = 6000 })
+    assert.same({ { 7, 0, 2, 5000 } }, listed(log))
+    send(log, 0, { id = 7, epoch = 3, ts = 4000 })
+    assert.same({ { 7, 3, 0, 4000 } }, listed(log))
+    log:close()
+  end)
+
+  it("is the same after a clean restart and after a crash", function()
+    local log = logs.open()
+    send(log, 0, { id = 7, count = 3, ts = 5000 })
+    send(log, 2147483646, { id = 2, count = 2, epoch = 5, ts = 1000 })
+    for _, is_clean in ipairs { true, false } do
+      log = reopen(log, { is_clean = is_clean })
+      assert.same({ { 7, 0, 2, 5000 }, { 2, 5, 2147483647, 1000 } }, listed(log))
+    end
+    log:close()
   end)
 end)

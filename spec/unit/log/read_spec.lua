@@ -285,3 +285,51 @@ describe("open files", function()
     again:crash()
   end)
 end)
+
+describe("An offset index that names places where no batch begins", function()
+  local config = { index_interval_bytes = 0 }
+
+  --- A log of 20 batches whose index file was changed; opened as after a clean end.
+  local function with_index(change)
+    local log = logs.open { config = config }
+    for i = 1, 20 do log:append(logs.batch { size = 100, ts = 1000 * i }) end
+    assert.equal(0, log:close())
+    local bytes = log:file(0, ".index")
+    assert.equal(19 * 8, #bytes)
+    unit.write_file(log:path(0, ".index"), change(bytes))
+    return assert(logs.open { dir = log.dir, config = config, is_clean = true })
+  end
+
+  local function entry(offset, pos) return unit.bytes(("%08x%08x"):format(offset, pos)) end
+
+  for _, case in ipairs {
+    { "in the midst of a batch", function(bytes) return bytes:sub(1, 72) .. entry(10, 1050) .. bytes:sub(81) end },
+    { "beyond what is asked for", function(bytes) return bytes:sub(1, 72) .. entry(2, 1000) .. bytes:sub(81) end },
+    { "beyond the end", function(bytes) return bytes:sub(1, 72) .. entry(10, 2147483647) .. bytes:sub(81) end },
+    { "all of them, but for the last", function(bytes) return entry(1, 50):rep(18) .. bytes:sub(-8) end },
+  } do
+    it(("is passed over, which is said once: %s"):format(case[1]), function()
+      local log = with_index(case[2])
+      local lines = logs.lines_of(function()
+        for _ = 1, 2 do
+          for offset = 0, 19 do
+            assert.equal(offset, logs.split(log:read(offset, { max = 1 }))[1].base)
+            assert.equal(offset, log:by_time(1000 * (offset + 1))[1])
+          end
+        end
+      end)
+      assert.equal(1, #lines)
+      assert.truthy(lines[1]:find(log:path(0, ".index"), 1, true), lines[1])
+      assert.equal(0, log:close())
+    end)
+  end
+
+  it("is made anew at a clean start when it is the last one", function()
+    local good
+    local log = with_index(function(bytes)
+      good = bytes
+      return bytes:sub(1, -9) .. entry(18, 1900)
+    end)
+    assert.equal(unit.hex(good), unit.hex((log:close() == 0 and log:file(0, ".index"))))
+  end)
+end)

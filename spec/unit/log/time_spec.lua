@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local ffi = require "ffi"
 local unit = require "spec.support.unit"
 local logs = require "spec.unit.log.logs"
 
@@ -136,6 +137,38 @@ describe("log_offset_by_time", function()
     end
     log:close()
   end)
+end)
+
+describe("A batch whose largest timestamp was never set", function()
+  -- Old clients sent -1 there; followers and adopted logs have such batches.
+  for _, is_clean in ipairs { true, false } do
+    it(("counts with its first timestamp, for searches and for retention, also after a %s"):format(
+      is_clean and "clean end" or "crash"), function()
+      local config = { index_interval_bytes = 0, segment_bytes = 250 }
+      local log = logs.open { config = config }
+      for i = 1, 4 do log:append(timed({ 1700000000000 + 1000 * i, 1700000000000 + 1000 * i + 5 }, { max_ts = -1 }), { epoch = 1 }) end
+      assert.is_true(#log:segments() > 1)
+      for round = 1, 2 do
+        for i = 1, 4 do
+          local time = 1700000000000 + 1000 * i
+          assert.same({ 2 * i - 2, time, 1 }, log:by_time(time - 1))
+          assert.same({ 2 * i - 2, time, 1 }, log:by_time(time))
+        end
+        assert.same(NONE, log:by_time(1700000000000 + 4006))
+        assert.same({ 6, 1700000000000 + 4000, 1 }, log:newest())
+        local infos = ffi.new "struct log_segment_info[10]"
+        local count = C.log_segments(log.log, infos, 10)
+        for i = 0, count - 1 do
+          assert.equal(1700000000000 + 1000 * tonumber(infos[i].next_offset) / 2, tonumber(infos[i].max_timestamp))
+        end
+        if round == 1 then
+          if is_clean then assert.equal(0, log:close()) else log:crash() end
+          log = logs.open { dir = log.dir, config = config, is_clean = is_clean }
+        end
+      end
+      log:crash()
+    end)
+  end
 end)
 
 describe("log_max_timestamp", function()

@@ -219,6 +219,38 @@ describe("log_truncate_all", function()
 end)
 
 describe("log_delete_before", function()
+  it("leaves no hole when a file cannot be renamed", function()
+    local log = filled(10, { config = { segment_bytes = 200 } })
+    local segments = log:segments()
+    assert.equal(5, #segments)
+    C.log_flush(log.log, 10)
+    -- The second segment's .log: five files a segment.
+    C.errinj_set_once(C.ERRINJ_DIR_RENAME, 6, 5)
+    assert.equal(C.ERR_IO, C.log_delete_before(log.log, segments[5], NOW))
+    assert.equal(segments[5], log:start_offset())
+    log:crash()
+    local again = logs.open { dir = log.dir, recovery_point = 10 }
+    local left = {}
+    for i = 2, #segments do left[#left + 1] = segments[i] end
+    assert.same(left, (again:segments()))
+    assert.same(10, again:end_offset())
+    again:crash()
+  end)
+
+  it("removes the files at once when a full disk has no room for new names", function()
+    local log = filled(8, { config = { segment_bytes = 200 } })
+    local segments = log:segments()
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 1, 28)
+    assert.equal(3, C.log_delete_before(log.log, segments[4], NOW))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+    for i = 1, 3 do
+      assert.is_nil(log:file(segments[i], ".log"))
+      assert.is_nil(log:file(segments[i], ".log.deleted"))
+    end
+    assert.is_truthy(log:file(segments[4], ".log"))
+    log:crash()
+  end)
+
   it("hands over files that are due in the farthest future with the largest file.delete.delay.ms", function()
     local log = filled(6, { is_collecting = true, config = { segment_bytes = 300, file_delete_delay_ms = 0x7fffffffffffffffLL } })
     assert.equal(1, C.log_delete_before(log.log, 3, NOW))

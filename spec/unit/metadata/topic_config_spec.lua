@@ -87,12 +87,6 @@ describe("topic config", function()
       "conflict topic config setting min.compaction.lag.ms (9) > max.compaction.lag.ms (1)" },
     { "tiered storage", { { "remote.storage.enable", "true" } },
       "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage." },
-    { "a promise about disks that is not kept yet", { { "luka.producer.type", "sync" } },
-      "luka.producer.type = sync is not supported yet" },
-    { "flushes by messages, which nothing does yet", { { "flush.messages", "1" } },
-      "flush.messages is not supported yet: only its default is" },
-    { "flushes by time, which nothing does yet", { { "flush.ms", "1000" } },
-      "flush.ms is not supported yet: only its default is" },
     { "a reserved name without meaning yet", { { "luka.partitioner", "x" } }, "Unknown topic config name: luka.partitioner" },
   } do
     it("refuses " .. case[1], function()
@@ -181,8 +175,7 @@ describe("broker config", function()
       if not C.broker_config_is_supported(i) then refused[#refused + 1] = ffi.string(C.broker_config_defs()[i].name) end
     end
     assert.same({ "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms", "log.cleaner.min.cleanable.ratio",
-      "log.cleaner.min.compaction.lag.ms", "log.flush.interval.messages", "log.flush.interval.ms",
-      "log.flush.scheduler.interval.ms", "max.decompressed.message.bytes" }, refused)
+      "log.cleaner.min.compaction.lag.ms" }, refused)
     for _, name in ipairs(refused) do
       local result, message = set(name, "1")
       assert.equal(C.ERR_CONFIG, result)

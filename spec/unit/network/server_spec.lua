@@ -51,8 +51,63 @@ describe("a server", function()
     server:stop()
   end)
 
-  it("closes connections beyond max.connections at once, and takes new ones when others have gone", function()
-    local server = tcp.serve { max_connections = 2 }
+  it("accepts nobody beyond max.connections, and those who wait in turn when others have gone", function()
+    local server = tcp.serve { workers = 2, max_connections = 2 }
+    local log = tcp.log_of(function()
+      local first, second = server:connect(), server:connect()
+      server:wait("connections", 2)
+      local waiting = {}
+      for i = 1, 5 do
+        waiting[i] = server:connect()
+        waiting[i]:ask("e " .. i)
+      end
+      second:ask "e y" -- the open ones are served
+      assert.equal("y", second:answer())
+      for i = 1, 5 do assert.is_true(waiting[i]:is_silent()) end
+      assert.equal(2, server:count "opened")
+      first:close()
+      assert.equal("1", waiting[1]:answer())
+      second:close()
+      assert.equal("2", waiting[2]:answer())
+      for i = 3, 5 do
+        waiting[i - 2]:close()
+        assert.equal(tostring(i), waiting[i]:answer())
+      end
+      assert.equal(2, server:count "connections")
+    end)
+    assert.truthy(log:find("new connections wait: max.connections (2) are open", 1, true), log)
+    assert.equal(1, select(2, log:gsub("\n", "")), log)
+    server:stop()
+  end)
+
+  it("accepts those who wait when max.connections is raised", function()
+    local server = tcp.serve { max_connections = 1 }
+    tcp.log_of(function()
+      server:connect()
+      server:wait("connections", 1)
+      local second, third = server:connect(), server:connect()
+      third:ask "e x"
+      assert.is_true(second:is_silent())
+      assert.equal(0, tcp.C.echo_set_limits(server.echo, 3, 100, nil))
+      assert.equal("x", third:answer())
+    end)
+    server:wait("connections", 3)
+    server:stop()
+  end)
+
+  it("can be stopped while clients wait to be accepted", function()
+    local server = tcp.serve { workers = 2, max_connections = 1 }
+    tcp.log_of(function()
+      server:connect()
+      server:wait("connections", 1)
+      for _ = 1, 3 do server:connect() end
+      assert.is_true(tonumber(tcp.C.echo_drain(server.echo, 1000)) < 1000)
+    end)
+    server:stop()
+  end)
+
+  it("closes connections beyond the room that descriptors leave at once, and takes new ones when others have gone", function()
+    local server = tcp.serve { connection_room = 2 }
     local log = tcp.log_of(function()
       local first, second = server:connect(), server:connect()
       server:wait("connections", 2)
@@ -66,8 +121,90 @@ describe("a server", function()
       second:ask "e y"
       assert.equal("y", second:answer())
     end)
-    assert.truthy(log:find("refused: max.connections are open", 1, true), log)
+    assert.truthy(log:find("refused: as many are open as the limit on open files allows", 1, true), log)
     server:stop()
+  end)
+
+  describe("with max.connections.per.ip", function()
+    it("closes further connections of an address at once, and counts those that end", function()
+      local server = tcp.serve { workers = 2, max_per_ip = 3 }
+      local log = tcp.log_of(function()
+        local all = {}
+        for i = 1, 3 do all[i] = server:connect() end
+        server:wait("connections", 3)
+        for _ = 1, 20 do assert.equal("eof", (server:connect():ending())) end
+        local other = server:connect { from = "127.0.0.9" }
+        other:ask "e x"
+        assert.equal("x", other:answer())
+        for i = 1, 3 do
+          all[i]:reset()
+          server:wait("connections", 3)
+          all[i] = server:connect()
+          all[i]:ask "e y"
+          assert.equal("y", all[i]:answer())
+        end
+        assert.equal("eof", (server:connect():ending()))
+      end)
+      local line = "connection from 127%.0%.0%.1:%d+ closed: its address has max%.connections%.per%.ip %(3%) open already; 1 closed"
+      assert.truthy(log:find(line), log)
+      assert.is_true(select(2, log:gsub("\n", "")) <= 3, log) -- one a second
+      server:stop()
+    end)
+
+    it("has other limits for some addresses, also 0, whatever way they are written", function()
+      local server = tcp.serve { listen = ":0", max_per_ip = 1, ip_overrides = "127.0.0.2:3, localhost:2,[::1]:0" }
+      tcp.log_of(function()
+        for address, limit in pairs { ["127.0.0.1"] = 2, ["127.0.0.2"] = 3, ["127.0.0.3"] = 1 } do
+          local before = server:count "opened"
+          for _ = 1, limit do server:connect { from = address } end
+          server:wait("opened", before + limit)
+          assert.equal("eof", (server:connect({ from = address }):ending()), address)
+        end
+      end)
+      server:stop()
+    end)
+
+    it("may be 0 with overrides: nobody else is served", function()
+      local server = tcp.serve { max_per_ip = 0, ip_overrides = "127.0.0.2:1" }
+      tcp.log_of(function()
+        assert.equal("eof", (server:connect():ending()))
+        local one = server:connect { from = "127.0.0.2" }
+        one:ask "e x"
+        assert.equal("x", one:answer())
+      end)
+      server:stop()
+    end)
+
+    it("can be changed while the server runs, for connections that come", function()
+      local server = tcp.serve { max_per_ip = 1 }
+      tcp.log_of(function()
+        server:connect()
+        server:wait("connections", 1)
+        assert.equal("eof", (server:connect():ending()))
+        assert.equal(0, tcp.C.echo_set_limits(server.echo, 0, 1, "127.0.0.1:2"))
+        server:connect()
+        server:wait("connections", 2)
+        assert.equal("eof", (server:connect():ending()))
+        assert.is_true(tcp.C.echo_set_limits(server.echo, 0, 0, nil) < 0)
+        assert.is_true(tcp.C.echo_set_limits(server.echo, 0, 5, "127.0.0.1") < 0)
+        assert.equal("eof", (server:connect():ending())) -- nothing has changed
+      end)
+      server:stop()
+    end)
+
+    for text, reason in pairs {
+      ["127.0.0.1"] = "expected host:count", [":5"] = "expected host:count", ["127.0.0.1:-1"] = "expected host:count",
+      ["127.0.0.1:x"] = "expected host:count", ["127.0.0.1:2147483648"] = "expected host:count",
+      ["127.0.0.1:1,,127.0.0.2:1"] = "expected host:count", ["no.such.host.invalid:1"] = "host no.such.host.invalid is unknown",
+    } do
+      it(("is not started with overrides of %q"):format(text), function()
+        local log = tcp.log_of(function()
+          assert.has_error(function() tcp.serve { max_per_ip = 1, ip_overrides = text } end)
+        end)
+        assert.truthy(log:find("max_connections_per_ip_overrides", 1, true), log)
+        assert.truthy(log:find(reason, 1, true), log)
+      end)
+    end
   end)
 
   it("turns clients away when it is out of descriptors, and serves the others", function()

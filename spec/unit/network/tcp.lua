@@ -20,6 +20,9 @@ local function now_ms()
 end
 M.now_ms = now_ms
 
+--- Lets some time pass: for clients that are slow on purpose, not to wait for something.
+function M.pause(ms) poll.poll({}, ms) end
+
 --- Four bytes, big-endian.
 function M.int32(value)
   value = value % 4294967296
@@ -41,12 +44,13 @@ function M.eventually(condition, what)
 end
 
 --- Connects to a port of 127.0.0.1.
----@param options? { receive_buffer: integer }
+---@param options? { receive_buffer: integer?, from: string? }
 function M.connect(port, options)
   local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
   if options and options.receive_buffer then
     assert(socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer))
   end
+  if options and options.from then assert(socket.bind(fd, { family = socket.AF_INET, addr = options.from, port = 0 })) end
   assert(socket.connect(fd, { family = socket.AF_INET, addr = "127.0.0.1", port = port }))
   fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.O_NONBLOCK)
   return setmetatable({ fd = fd, pending = "" }, Client)
@@ -150,7 +154,7 @@ Server.__index = Server
 --- Starts an echo server (spec/support/c/network_driver.h). Its C struct is server.echo.
 function M.serve(options)
   local made = ffi.new("struct echo_options", { workers = 1 })
-  for key, value in pairs(options or {}) do made[key] = value end
+  for key, value in pairs(options or {}) do made[key] = value end -- texts are kept alive by `options`
   local echo = M.C.echo_new(made)
   assert(echo ~= nil, "the echo server does not start")
   return setmetatable({ echo = echo, port = M.C.echo_port(echo), clients = {} }, Server)

@@ -149,7 +149,7 @@ M.NOW = 1700000000000LL
 --- topic's. The result has code (a name), header, bytes (as patched), message and errors ({ { index, text } ... }).
 function M.validate(bytes, rules)
   local r = ffi.new("struct batch_rules", { topic = "t", partition = 3, now_ms = M.NOW, max_message_bytes = 1048588,
-    timestamp_before_max_ms = 0x7fffffffffffffffLL, timestamp_after_max_ms = 3600000, only_format_2 = true })
+    timestamp_before_max_ms = 0x7fffffffffffffffLL, timestamp_after_max_ms = 3600000 })
   for key, value in pairs(rules or {}) do r[key] = value end
   local arena, verdict = ffi.new "struct arena", ffi.new "struct batch_verdict"
   local copy = unit.buffer(bytes)

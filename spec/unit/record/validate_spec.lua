@@ -136,11 +136,6 @@ describe("a produced batch", function()
     assert.equal(C.BATCH_TRANSACTIONAL, header.attributes)
   end)
 
-  it("of old formats is told apart where the request allows them", function()
-    assert.equal("ERR_UNSUPPORTED_FORMAT", validate(cases.format_0_lz4, { only_format_2 = false }).code)
-    assert.equal("ERR_UNSUPPORTED_FORMAT", validate(cases.format_1_gzip, { only_format_2 = false }).code)
-  end)
-
   it("may be a control batch when it is the broker's own", function()
     local marker = batch { attributes = C.BATCH_CONTROL + C.BATCH_TRANSACTIONAL, producer_id = 5, producer_epoch = 0,
       records = { { key = "\0\0\0\1", value = "\0\0\0\0\0\0" } } }
@@ -222,6 +217,17 @@ describe("compressed records", function()
       assert.equal(INVALID, code { records = { "a", { value = "b", delta = 3 } } })
       assert.equal(INVALID, code { records = { { value = "v", headers = { { nil, "x" } } } } })
     end
+  end)
+
+  it("of a compressed batch are at most max.decompressed.message.bytes long, as their length field counts", function()
+    local rules = { max_record_bytes = 1000 }
+    for codec = 1, 4 do
+      assert.equal("0", validate(batch { codec = codec, records = { "a", ("v"):rep(993), "b" } }, rules).code)
+      local verdict = validate(batch { codec = codec, records = { "a", ("v"):rep(994), "b" } }, rules)
+      assert.equal("ERR_INVALID_RECORD", verdict.code)
+    end
+    assert.equal("0", validate(batch { records = { ("v"):rep(5000) } }, rules).code)
+    assert.equal("0", validate(batch { codec = C.CODEC_GZIP, records = { ("v"):rep(900), ("v"):rep(900) } }, rules).code)
   end)
 
   it("are never unpacked beyond 100 times max.message.bytes", function()

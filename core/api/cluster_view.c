@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/cluster_view.h"
+
+#include <stddef.h>
+
+#include "api/api.h"
+#include "api/request.h"
+#include "metadata/image.h"
+#include "network/connection.h"
+#include "network/frame.h"
+#include "network/listener.h"
+
+bool cluster_view_address(const struct request *req, const struct metadata_broker *broker, const char **host,
+                          int32_t *port)
+{
+  const struct listener *listener = connection_listener(req->frame->conn);
+  if (broker == NULL) {
+    return false;
+  }
+  if (broker->id == req->api->broker_id) {
+    *host = listener->advertised.host;
+    *port = listener->advertised.port;
+    return true;
+  }
+  const struct metadata_endpoint *endpoint = metadata_broker_endpoint(broker, listener->address.name);
+  if (endpoint == NULL) {
+    return false;
+  }
+  *host = endpoint->host;
+  *port = endpoint->port;
+  return true;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a client is told of the cluster, whichever request asks: addresses are those of the listener that it came
+// through, and without an authorizer everybody may do all that there is.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct metadata_broker;
+struct request;
+
+enum {
+  CLUSTER_VIEW_TOPIC_OPERATIONS = 3576,   ///< bits of Kafka's AclOperation that a topic has
+  CLUSTER_VIEW_CLUSTER_OPERATIONS = 8096, ///< and the cluster
+};
+
+/// Finds the address of a broker for whoever sent a request. On the worker's thread, before the answer.
+///
+/// @param broker     NULL is fine: it has no address
+/// @param[out] host  borrowed as long as the image
+/// @return false when the broker has no address on this listener
+bool cluster_view_address(const struct request *req, const struct metadata_broker *broker, const char **host,
+                          int32_t *port);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/flush.h"
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "event/pool.h"
+#include "log/log.h"
+#include "replica/append.h"
+#include "replica/high_watermark.h"
+#include "replica/manager.h"
+#include "replica/partition.h"
+
+/// A flush of one partition: on the pool, then with the appender.
+struct flush {
+  struct pool_job job;    ///< brings the log to disk
+  struct append_job turn; ///< then tells who waits
+  struct partition *part; ///< referenced
+  int64_t bytes;          ///< held when it began; they are on disk afterwards
+  int result;             ///< of log_flush()
+};
+
+int64_t flush_safe_offset(const struct partition *part)
+{
+  int64_t end_offset = log_end_offset(part->log);
+  int64_t flush_messages = log_get_config(part->log)->flush_messages;
+  if (flush_messages == INT64_MAX) {
+    return end_offset;
+  }
+  int64_t flushed_offset = log_recovery_point(part->log);
+  return end_offset - flushed_offset < flush_messages ? end_offset : flushed_offset;
+}
+
+bool flush_is_due(const struct append_job *job, int64_t safe_offset)
+{
+  const struct log_batch *batch = &job->batch;
+  return batch->result == 0 && !job->is_unacknowledged && batch->base_offset + batch->last_offset_delta >= safe_offset;
+}
+
+void flush_hold(struct partition *part, struct append_job *job)
+{
+  job->next = NULL;
+  *part->held_end = job;
+  part->held_end = &job->next;
+}
+
+struct append_job *flush_abort(struct partition *part, int result)
+{
+  struct append_job *jobs = part->held;
+  for (struct append_job *job = jobs; job != NULL; job = job->next) {
+    job->result = result;
+  }
+  part->held = NULL;
+  part->held_end = &part->held;
+  return jobs;
+}
+
+/// Gives back those whose batch lies below an offset.
+static struct append_job *flush_release(struct partition *part, int64_t safe_offset)
+{
+  struct append_job *released = NULL;
+  struct append_job **released_end = &released;
+  struct append_job *next = part->held;
+  part->held = NULL;
+  part->held_end = &part->held;
+  for (struct append_job *job = next; job != NULL; job = next) {
+    next = job->next;
+    if (flush_is_due(job, safe_offset)) {
+      flush_hold(part, job);
+    } else {
+      job->next = NULL;
+      *released_end = job;
+      released_end = &job->next;
+    }
+  }
+  return released;
+}
+
+// ---- one flush ----
+
+static void flush_free(struct append_job *job)
+{
+  struct flush *flush = CONTAINER_OF(job, struct flush, turn);
+  partition_unref(flush->part);
+  mem_free(flush);
+}
+
+/// Moves the high watermark, gives back who waited for that, and goes on flushing if more is needed.
+///
+/// @param bytes  as high_watermark_raise() has it
+static struct append_job *flush_move(struct partition *part, int64_t bytes)
+{
+  int64_t safe_offset = flush_safe_offset(part);
+  high_watermark_raise(part, bytes);
+  struct append_job *released = flush_release(part, safe_offset);
+  if (safe_offset < log_end_offset(part->log)) {
+    struct append_job **end = &released;
+    while (*end != NULL) {
+      end = &(*end)->next;
+    }
+    *end = flush_begin(part);
+  }
+  return released;
+}
+
+struct append_job *flush_settle(struct partition *part)
+{
+  return flush_move(part, 0);
+}
+
+/// True when nothing was lost and a later flush may succeed.
+static bool flush_may_pass(int result)
+{
+  return result == ERR_NO_SPACE || result == ERR_NO_FILES;
+}
+
+/// While holding the appender: the flush is over.
+static void flush_turn(struct append_job *job)
+{
+  struct flush *flush = CONTAINER_OF(job, struct flush, turn);
+  struct partition *part = flush->part;
+  part->is_flushing = false;
+  struct partition_state state;
+  partition_read_state(part, &state);
+  int role = partition_check_leader(&state);
+  if (role < 0) {
+    job->released = flush_abort(part, role);
+  } else if (flush->result == 0) {
+    job->released = flush_move(part, flush->bytes);
+  } else if (flush_may_pass(flush->result)) {
+    job->released = flush_abort(part, flush->result);
+  } else {
+    job->released = partition_go_offline(part);
+  }
+}
+
+/// On the pool.
+static void flush_work(struct pool_job *job)
+{
+  struct flush *flush = CONTAINER_OF(job, struct flush, job);
+  struct partition *part = flush->part;
+  struct partition_state state;
+  // A log that has a role now stays in memory until this job ends, whatever happens to the partition.
+  partition_read_state(part, &state);
+  flush->result = partition_check_leader(&state);
+  if (flush->result == 0) {
+    flush->result = log_flush(part->log, INT64_MAX);
+    partition_read_state(part, &state);
+    if (flush->result < 0 && partition_check_leader(&state) == 0) {
+      replica_manager_flush_failed(part->manager, part, flush->result);
+    }
+  }
+  flush->turn.change = flush_turn;
+  flush->turn.done = flush_free;
+  partition_submit(part, &flush->turn);
+}
+
+struct append_job *flush_begin(struct partition *part)
+{
+  if (part->is_flushing) {
+    return NULL;
+  }
+  struct flush *flush = mem_zalloc(sizeof *flush);
+  flush->part = partition_ref(part);
+  flush->bytes = part->held_bytes;
+  part->is_flushing = true;
+  if (replica_manager_submit_flush(part->manager, &flush->job, flush_work)) {
+    return NULL;
+  }
+  part->is_flushing = false;
+  flush_free(&flush->turn);
+  return flush_abort(part, ERR_STORAGE_OFFLINE);
+}
