@@ -53,7 +53,7 @@ struct delete_records {
   struct delete_records_topic *topics; ///< those of the answer
   int32_t topic_count;                 ///< how many
   int32_t pending;                     ///< turns not done, plus one while they are being submitted
-  bool is_raised;                      ///< a log start offset was raised: it has to be written
+  bool has_starts;                     ///< log start offsets have to be on disk before the answer
 };
 
 static void delete_records_answer(struct delete_records *work)
@@ -111,7 +111,7 @@ static void delete_records_release(struct delete_records *work)
     return;
   }
   struct request *req = work->req;
-  if (work->is_raised) {
+  if (work->has_starts) {
     pool_submit_long(req->api->pool, &work->job, delete_records_keep, req->worker->loop, delete_records_kept);
   } else {
     delete_records_answer(work);
@@ -124,7 +124,8 @@ static void delete_records_raised(struct append_job *job)
   struct delete_records_part *part =
       CONTAINER_OF(CONTAINER_OF(job, struct log_start_job, job), struct delete_records_part, start);
   part->error = api_wire_error(job->result);
-  part->work->is_raised |= part->start.is_raised;
+  // Also where it was there already: another request may have raised it a moment ago, and not written it yet.
+  part->work->has_starts |= job->result == 0;
   delete_records_release(part->work);
 }
 

@@ -441,6 +441,8 @@ int log_manager_stop(struct log_manager *mgr)
 {
   CHECK(!mgr->is_running);
   int first = 0;
+  // A disk that fails now is nobody's concern any more: the loops that would hear of it have ended.
+  mgr->hooks.log_failed = NULL;
   log_movers_stop(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     int result = stop_dir(mgr, &mgr->dirs[i]);

@@ -69,7 +69,7 @@ struct log_manager_hooks {
   /// value is kept. Called on pool threads and in log_manager_stop().
   int64_t (*high_watermark)(void *arg, void *owner, struct log *log);
   /// The log's directory has failed: answer ERR_STORAGE_OFFLINE from now on. Any thread, also while some appender is
-  /// held; once for each log of the directory.
+  /// held; once for each log of the directory. Not in log_manager_stop(), when nobody serves any more.
   void (*log_failed)(void *arg, void *owner, struct log *log, int cause);
   /// The manager has flushed a log that acknowledges by what is on disk (flush.messages): more may be acknowledged now.
   /// Called on pool threads.

@@ -146,8 +146,12 @@ int recovery_check_entries(struct segment_recovery *work, bool *is_good)
   int result = 0;
   if (work->indexed_offset >= 0) {
     header_scan_begin(&scan, work->fd, work->pos, work->size, true);
-    result = header_scan_next(&scan, &header, &pos);
-    *is_good = result > 0 && header.base_offset + header.last_offset_delta == work->indexed_offset;
+    // The batch that ends there may be the last of several: older Kafkas have one entry for all that came at once.
+    int64_t last_offset = -1;
+    while (last_offset < work->indexed_offset && (result = header_scan_next(&scan, &header, &pos)) > 0) {
+      last_offset = header.base_offset + header.last_offset_delta;
+    }
+    *is_good = last_offset == work->indexed_offset;
   }
   if (*is_good && last->timestamp >= 0) {
     int64_t offset = seg->base_offset + last->relative_offset;

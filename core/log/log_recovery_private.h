@@ -20,7 +20,7 @@ struct segment_recovery {
   int64_t next_base;             ///< base offset of the next segment
   int64_t pos;                   ///< all before is good
   int64_t next_offset;           ///< offset after the last good batch
-  int64_t indexed_offset;        ///< last offset of the batch that the last offset-index entry names, -1: no entry
+  int64_t indexed_offset;        ///< offset of the last offset-index entry, -1: no entry
   bool is_exact;                 ///< a batch came before, so contiguous offsets can be asked for
   bool is_on_disk;               ///< all of it is below the recovery point, or the last shutdown was clean
   bool has_epochs;               ///< all its batches told their leader epoch to the log

@@ -319,7 +319,8 @@ int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int
     if (result == ERR_AGAIN || result == ERR_IO) {
       return result;
     }
-    if (result > 0 && header.base_offset + header.last_offset_delta == seg->base_offset + lookup.entry_offset) {
+    // An entry names the batch that ends with its offset, or with older Kafkas the first of several written at once.
+    if (result > 0 && header.base_offset + header.last_offset_delta <= seg->base_offset + lookup.entry_offset) {
       scan->pos = lookup.pos;
       return 0;
     }

@@ -31,7 +31,7 @@ end
 local function try(seed, is_clean)
   math.randomseed(seed)
   for _ = 1, 5 do math.random() end
-  local data = brokers.temp_dir() .. "/data"
+  local data = brokers.temp_dir(true) .. "/data"
   local run = disk_run.new(data)
   assert(run:start())
   run:make_topics()

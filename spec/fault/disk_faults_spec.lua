@@ -51,7 +51,7 @@ end
 local counts
 local function count_calls()
   if counts then return counts end
-  local data = brokers.temp_dir() .. "/data"
+  local data = brokers.temp_dir(true) .. "/data"
   local disk = faults.new(data)
   local run = disk_run.new(data, disk)
   assert.equal(0, run:live())
@@ -63,7 +63,7 @@ end
 
 --- One life with a fault, and what comes after it. Returns whether the fault came to pass.
 local function try(fault, nth)
-  local data = brokers.temp_dir() .. "/data"
+  local data = brokers.temp_dir(true) .. "/data"
   local disk = faults.new(data)
   local run = disk_run.new(data, disk)
   disk:arm { kind = fault.kind, nth = nth, err = fault.err, times = fault.times, short = fault.short }
@@ -97,7 +97,7 @@ describe("A disk that fails at one call of a broker's life", function()
     local disk, broker, client, topic
 
     before_each(function()
-      local data = brokers.temp_dir() .. "/data"
+      local data = brokers.temp_dir(true) .. "/data"
       disk = faults.new(data)
       broker = brokers.start { data = data, env = disk.env, set = { "workers=1", "log_flush_offset_checkpoint_interval_ms=20" } }
       client = broker:connect()

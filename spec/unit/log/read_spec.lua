@@ -324,6 +324,21 @@ describe("An offset index that names places where no batch begins", function()
     end)
   end
 
+  it("is right as older Kafkas wrote it, with the last offset of several batches at the first one's place", function()
+    local sparse = entry(5, 200) .. entry(12, 600) .. entry(19, 1300)
+    local log
+    local lines = logs.lines_of(function()
+      log = with_index(function() return sparse end)
+      for offset = 0, 19 do
+        assert.equal(offset, logs.split(log:read(offset, { max = 1 }))[1].base)
+        assert.equal(offset, log:by_time(1000 * (offset + 1))[1])
+      end
+    end)
+    assert.same({}, lines)
+    assert.equal(0, log:close())
+    assert.equal(unit.hex(sparse), unit.hex(log:file(0, ".index")))
+  end)
+
   it("is made anew at a clean start when it is the last one", function()
     local good
     local log = with_index(function(bytes)
