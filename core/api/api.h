@@ -16,6 +16,7 @@ struct controller;
 struct event_loop;
 struct fetch_session;
 struct fetch_sessions;
+struct log_manager;
 struct metadata_cache;
 struct pool;
 struct replica_manager;
@@ -30,6 +31,7 @@ struct api {
   struct metadata_cache *metadata;    ///< the image of the cluster
   struct controller *controller;      ///< topic changes go there
   struct replica_manager *replicas;   ///< partitions with a replica here
+  struct log_manager *logs;           ///< data directories
   struct pool *pool;                  ///< for what waits for disks
 };
 

@@ -37,6 +37,8 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_OFFSET_FOR_LEADER_EPOCH, 0, 4, 0, offset_for_leader_epoch_handle},
     {WIRE_API_DESCRIBE_CONFIGS, 0, 4, 0, describe_configs_handle},
     {WIRE_API_ALTER_CONFIGS, 0, 2, 0, alter_configs_handle},
+    {WIRE_API_ALTER_REPLICA_LOG_DIRS, 0, 2, 0, alter_replica_log_dirs_handle},
+    {WIRE_API_DESCRIBE_LOG_DIRS, 0, 5, 0, describe_log_dirs_handle},
     {WIRE_API_CREATE_PARTITIONS, 0, 3, 0, create_partitions_handle},
     {WIRE_API_INCREMENTAL_ALTER_CONFIGS, 0, 1, 0, incremental_alter_configs_handle},
     {WIRE_API_DESCRIBE_CLUSTER, 0, 2, 0, describe_cluster_handle},

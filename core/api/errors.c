@@ -48,6 +48,8 @@ int16_t api_wire_error(int code)
       return WIRE_POLICY_VIOLATION;
     case ERR_NOT_ENOUGH_REPLICAS:
       return WIRE_NOT_ENOUGH_REPLICAS;
+    case ERR_NO_LOG_DIR:
+      return WIRE_LOG_DIR_NOT_FOUND;
     case ERR_TIMEOUT:
       return WIRE_REQUEST_TIMED_OUT;
     default:

@@ -27,6 +27,9 @@ void offset_for_leader_epoch_handle(struct request *req);   // offset_for_leader
 void alter_configs_handle(struct request *req);             // alter_configs.c
 void incremental_alter_configs_handle(struct request *req); // incremental_alter_configs.c
 
+void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
+void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c
+
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);
 

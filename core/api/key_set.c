@@ -65,3 +65,13 @@ int32_t key_set_put(struct key_set *set, struct wire_string name, const struct u
     }
   }
 }
+
+int32_t key_set_find(const struct key_set *set, struct wire_string name, const struct uuid *id, int32_t index)
+{
+  for (uint32_t at = key_hash(name, id, index) & set->mask;; at = (at + 1) & set->mask) {
+    const struct key_set_slot *slot = &set->slots[at];
+    if (slot->place < 0 || (slot->index == index && uuid_equal(&slot->id, id) && wire_string_equal(slot->name, name))) {
+      return slot->place;
+    }
+  }
+}

@@ -33,5 +33,8 @@ void key_set_create(struct key_set *set, struct arena *arena, int32_t count);
 /// @return the place that the key has now: `place`, or the one it was first put with
 int32_t key_set_put(struct key_set *set, struct wire_string name, const struct uuid *id, int32_t index, int32_t place);
 
+/// The place of a key, or -1. Any thread, as long as nobody puts.
+int32_t key_set_find(const struct key_set *set, struct wire_string name, const struct uuid *id, int32_t index);
+
 /// A seeded hash of a topic and a partition. Any thread.
 uint32_t key_hash(struct wire_string name, const struct uuid *id, int32_t index);

@@ -30,6 +30,8 @@
 #include "metadata/broker_config.h"
 #include "metadata/image.h"
 #include "metadata/topic_name.h"
+#include "replica/manager.h"
+#include "replica/partition.h"
 #include "wire/error_codes.h"
 #include "wire/metadata.h"
 
@@ -87,10 +89,28 @@ static const int32_t *metadata_registered(const struct metadata_view *view, cons
   return left;
 }
 
-static void metadata_fill_partition(const struct metadata_view *view, const struct metadata_partition *part,
-                                    int32_t index, struct wire_metadata_response_metadata_response_partition *entry)
+/// Whether a partition that this broker leads has no log that works: its data directory has failed, or it did not open.
+static bool metadata_is_offline(const struct metadata_view *view, const struct metadata_topic *topic, int32_t index)
 {
-  const struct metadata_broker *leader = metadata_image_broker(view->image, part->leader);
+  const struct api *api = view->req->api;
+  // Specs ask for Metadata without replicas.
+  if (topic->partitions[index].leader != api->broker_id || api->replicas == NULL) {
+    return false;
+  }
+  const struct partition *part = replica_manager_find(api->replicas, &topic->id, index);
+  struct partition_state state = {.role = PARTITION_LEADER};
+  if (part != NULL) {
+    partition_read_state(part, &state);
+  }
+  return state.role == PARTITION_OFFLINE;
+}
+
+static void metadata_fill_partition(const struct metadata_view *view, const struct metadata_topic *topic, int32_t index,
+                                    struct wire_metadata_response_metadata_response_partition *entry)
+{
+  const struct metadata_partition *part = &topic->partitions[index];
+  bool is_offline = metadata_is_offline(view, topic, index);
+  const struct metadata_broker *leader = is_offline ? NULL : metadata_image_broker(view->image, part->leader);
   const char *host;
   int32_t port;
   wire_metadata_response_metadata_response_partition_init(entry);
@@ -112,7 +132,13 @@ static void metadata_fill_partition(const struct metadata_view *view, const stru
   entry->isr_nodes_count = part->isr_count;
   entry->offline_replicas = part->offline;
   entry->offline_replicas_count = part->offline_count;
-  if (view->req->version == 0 && part->offline_count > 0) {
+  if (is_offline) {
+    // As Kafka's controller has it a moment after the directory failed.
+    entry->isr_nodes_count = 0;
+    entry->offline_replicas = &view->req->api->broker_id;
+    entry->offline_replicas_count = 1;
+  }
+  if (view->req->version == 0 && entry->offline_replicas_count > 0) {
     entry->replica_nodes = metadata_registered(view, part->replicas, &entry->replica_nodes_count);
     entry->isr_nodes = metadata_registered(view, part->isr, &entry->isr_nodes_count);
     if (entry->error_code == WIRE_NONE) {
@@ -134,7 +160,7 @@ static void metadata_fill_topic(const struct metadata_view *view, const struct m
   entry->partitions = request_array(view->req, topic->partition_count, sizeof *entry->partitions);
   entry->partitions_count = topic->partition_count;
   for (int32_t i = 0; i < topic->partition_count; i++) {
-    metadata_fill_partition(view, &topic->partitions[i], i, &entry->partitions[i]);
+    metadata_fill_partition(view, topic, i, &entry->partitions[i]);
   }
 }
 

@@ -42,3 +42,4 @@ ERR_X(ERR_TOPIC_BLOCK, -36, "a topic block of the configuration cannot be applie
 ERR_X(ERR_OUT_OF_ORDER_SEQUENCE, -37, "sequence number out of order")
 ERR_X(ERR_INVALID_PRODUCER_EPOCH, -38, "producer epoch is older than the current one")
 ERR_X(ERR_POLICY_VIOLATION, -39, "not allowed by a policy")
+ERR_X(ERR_NO_LOG_DIR, -40, "no such log directory")

@@ -191,6 +191,7 @@ static void broker_controller_stopped(void *arg)
 {
   struct broker *broker = arg;
   if (broker->are_logs_started) {
+    replica_manager_pause(broker->replicas);
     log_manager_pause(broker->logs);
   }
   broker_step_done(broker, 0);
@@ -423,6 +424,7 @@ static void broker_make_replicas(struct broker *broker)
   replica_manager_log_hooks(broker->replicas, &hooks);
   log_manager_set_hooks(broker->logs, &hooks);
   broker->api.replicas = broker->replicas;
+  broker->api.logs = broker->logs;
 }
 
 /// The topic blocks of the configuration as the controller takes them.

@@ -63,6 +63,7 @@ void controller_delete(struct controller *controller)
     loader_free(controller->loader);
   }
   complete_all(controller);
+  unremoved_drop(controller);
   drop_topics(controller);
   controller_alter_drop(controller->alter);
   if (controller->config) {
@@ -369,13 +370,12 @@ void controller_publish(struct controller *controller, struct metadata_image *im
   }
 }
 
-static const struct metadata_topic *const *changed_topics(const struct controller *controller)
+const struct metadata_topic *const *controller_changed_topics(const struct controller *controller)
 {
   return (const struct metadata_topic *const *)controller->topics;
 }
 
-/// Keeps the topics of a plan, which has some in `slots` slots.
-static void keep_topics(struct controller *controller, const struct metadata_topic **plan, int32_t slots, int32_t count)
+void controller_keep_topics(struct controller *controller, const struct metadata_topic **plan, int32_t slots, int32_t count)
 {
   controller->topics = mem_array((size_t)count, sizeof *controller->topics);
   for (int32_t i = 0; i < slots; i++) {
@@ -421,7 +421,7 @@ static void create_written(struct metastore_request *request)
               controller_plural(topic->partition_count));
     controller_warn_compaction(topic);
   }
-  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, changed_topics(controller), controller->topic_count, false,
+  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, controller_changed_topics(controller), controller->topic_count, false,
                    controller_replicas_opened);
 }
 
@@ -434,7 +434,7 @@ static void create_begin(struct controller *controller, struct controller_create
     controller_finish(controller);
     return;
   }
-  keep_topics(controller, (const struct metadata_topic **)made, create->topic_count, count);
+  controller_keep_topics(controller, (const struct metadata_topic **)made, create->topic_count, count);
   struct writes writes = {.arena = &controller->arena};
   writes_fence(&writes, controller->fence_version);
   for (int32_t i = 0; i < count; i++) {
@@ -443,66 +443,21 @@ static void create_begin(struct controller *controller, struct controller_create
   writes_submit(&writes, controller, create_written);
 }
 
-// ---- deleting ----
-
-static void delete_removed(struct metastore_request *request)
-{
-  struct controller *controller = request->arg;
-  if (request->result != 0) {
-    // The topics are gone for clients; their request nodes have the next start try again.
-    slog_error("cannot remove the nodes of deleted topics: %s",
-               request->message ? request->message : error_text(request->result));
-  }
-  controller_finish(controller);
-}
-
-static void delete_applied(struct controller *controller)
-{
-  struct writes writes = {.arena = &controller->arena};
-  writes_fence(&writes, controller->fence_version);
-  for (int32_t i = 0; i < controller->topic_count; i++) {
-    writes_delete_topic(&writes, controller->topics[i]);
-    slog_info("deleted topic %s", controller->topics[i]->name);
-  }
-  writes_submit(&writes, controller, delete_removed);
-}
-
-static void delete_asked(struct metastore_request *request)
-{
-  struct controller *controller = request->arg;
-  if (request->result != 0) {
-    controller_fail_write(controller);
-    return;
-  }
-  struct metadata_draft *draft = metadata_draft_new(metadata_cache_get(controller->settings.cache));
-  for (int32_t i = 0; i < controller->topic_count; i++) {
-    metadata_draft_remove_topic(draft, controller->topics[i]->name);
-  }
-  controller_publish(controller, metadata_draft_finish(draft));
-  controller_apply(controller, CONTROLLER_DELETE_REPLICAS, changed_topics(controller), controller->topic_count, false,
-                   delete_applied);
-}
-
-static void delete_begin(struct controller *controller, struct controller_drop *drop)
-{
-  struct topic_plan_context context = controller_plan_context(controller);
-  const struct metadata_topic **doomed = arena_alloc(drop->arena, (size_t)drop->topic_count * sizeof *doomed);
-  int32_t count = topic_plan_delete(&context, drop, doomed);
-  if (count == 0) {
-    controller_finish(controller);
-    return;
-  }
-  keep_topics(controller, doomed, drop->topic_count, count);
-  struct writes writes = {.arena = &controller->arena};
-  writes_fence(&writes, controller->fence_version);
-  for (int32_t i = 0; i < count; i++) {
-    metadata_topic_ref(controller->topics[i]);
-    writes_create(&writes, topic_nodes_path_delete(&controller->arena, controller->topics[i]->name), NULL);
-  }
-  writes_submit(&writes, controller, delete_asked);
-}
-
 // ---- the queue ----
+
+/// Begins to change topics, as the current request wants it.
+static void begin_change(struct controller *controller)
+{
+  if (controller->current->kind == CONTROLLER_DROP) {
+    controller_delete_begin(controller, drop_of(controller->current));
+  } else if (controller->current->kind == CONTROLLER_GROW) {
+    controller_grow_begin(controller, grow_of(controller->current));
+  } else if (controller->current->kind == CONTROLLER_ALTER) {
+    controller_alter_begin(controller, alter_of(controller->current));
+  } else {
+    create_begin(controller, create_of(controller->current));
+  }
+}
 
 static void run_queue(struct controller *controller)
 {
@@ -520,14 +475,10 @@ static void run_queue(struct controller *controller)
       controller_finish(controller);
     } else if (request->kind == CONTROLLER_PRODUCER_ID) {
       controller_give_producer_id(controller);
-    } else if (request->kind == CONTROLLER_ALTER) {
-      controller_alter_begin(controller, alter_of(request));
-    } else if (request->kind == CONTROLLER_DROP) {
-      delete_begin(controller, drop_of(request));
-    } else if (request->kind == CONTROLLER_GROW) {
-      controller_grow_begin(controller, grow_of(request));
+    } else if (controller->unremoved_count > 0) {
+      unremoved_retry(controller, begin_change);
     } else {
-      create_begin(controller, create_of(request));
+      begin_change(controller);
     }
   }
   controller->is_running = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions), grow.c
-// (adding partitions), writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic
+// (adding partitions), delete.c (deleting), writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic
 // blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers),
 // alter_configs.c (changes of configs).
 #pragma once
@@ -45,6 +45,9 @@ struct controller {
   void *stopped_arg;                  ///< for `stopped`
   int64_t producer_id;                ///< the next to give, of the block that this broker has
   int64_t producer_id_end;            ///< first one after the block; the same: there is none left
+  struct metadata_topic **unremoved;  ///< deleted topics whose nodes are still there, referenced, owned
+  int32_t unremoved_count;            ///< how many
+  void (*unremoved_done)(struct controller *controller); ///< continues after unremoved_retry()
   int64_t refusal_logged_ms;          ///< when a topic that is not created automatically was last logged
 };
 
@@ -74,6 +77,18 @@ struct topic_plan_context controller_plan_context(const struct controller *contr
 /// The replicas of `topics`, or of their new partitions, are open: publishes them and answers.
 void controller_replicas_opened(struct controller *controller);
 
+/// Keeps the topics of a plan, which has some in `slots` slots, as those of the current change.
+///
+/// @param plan  one reference each, taken
+void controller_keep_topics(struct controller *controller, const struct metadata_topic **plan, int32_t slots,
+                            int32_t count);
+
+/// The topics of the current change, for controller_apply().
+const struct metadata_topic *const *controller_changed_topics(const struct controller *controller);
+
+/// Works on a request to delete topics, which is the current one (delete.c).
+void controller_delete_begin(struct controller *controller, struct controller_drop *drop);
+
 /// Works on a request to add partitions, which is the current one (grow.c).
 void controller_grow_begin(struct controller *controller, struct controller_grow *grow);
 /// The node with the last block of producer ids.
@@ -91,6 +106,12 @@ void controller_finish(struct controller *controller);
 
 /// The metastore refused the current request's write: answers with what that means to a client.
 void controller_fail_write(struct controller *controller);
+
+/// Remembers deleted topics whose nodes could not be removed.
+void unremoved_add(struct controller *controller, struct metadata_topic *const *topics, int32_t count);
+void unremoved_drop(struct controller *controller);
+/// Tries again to remove them, then calls `done` whatever came of it. Only while a request is the current one.
+void unremoved_retry(struct controller *controller, void (*done)(struct controller *controller));
 
 /// "s" unless there is one: "3 partitions".
 const char *controller_plural(int32_t count);

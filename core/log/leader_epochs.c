@@ -121,30 +121,46 @@ int leader_epochs_load(struct leader_epochs *epochs, const char *dir, bool *is_f
   return result == ERR_NOT_FOUND ? 0 : result;
 }
 
+/// Writes one version of the list.
+static int leader_epochs_write_list(const struct leader_epoch_list *list, const char *dir)
+{
+  size_t room = 32 + (size_t)list->count * LEADER_EPOCHS_LINE_MAX;
+  char *text = mem_alloc(room);
+  size_t size = (size_t)snprintf(text, room, "0\n%" PRId32 "\n", list->count);
+  for (int32_t i = 0; i < list->count; i++) {
+    const struct leader_epoch *entry = &list->entries[i];
+    size += (size_t)snprintf(text + size, room - size, "%" PRId32 " %" PRId64 "\n", entry->epoch, entry->start_offset);
+  }
+  char *path = mem_printf("%s/%s", dir, leader_epochs_name);
+  int result = file_replace(path, text, size);
+  mem_free(path);
+  mem_free(text);
+  return result;
+}
+
 int leader_epochs_write(struct leader_epochs *epochs, const char *dir)
 {
   pthread_mutex_lock(&epochs->write_lock);
   const struct leader_epoch_list *list = leader_epochs_get(epochs);
   int result = 0;
   if (list->version != atomic_load(&epochs->written)) {
-    size_t room = 32 + (size_t)list->count * LEADER_EPOCHS_LINE_MAX;
-    char *text = mem_alloc(room);
-    size_t size = (size_t)snprintf(text, room, "0\n%" PRId32 "\n", list->count);
-    for (int32_t i = 0; i < list->count; i++) {
-      const struct leader_epoch *entry = &list->entries[i];
-      size +=
-          (size_t)snprintf(text + size, room - size, "%" PRId32 " %" PRId64 "\n", entry->epoch, entry->start_offset);
-    }
-    char *path = mem_printf("%s/%s", dir, leader_epochs_name);
-    result = file_replace(path, text, size);
+    result = leader_epochs_write_list(list, dir);
     if (result == 0) {
       atomic_store(&epochs->written, list->version);
     }
-    mem_free(path);
-    mem_free(text);
   }
   pthread_mutex_unlock(&epochs->write_lock);
   return result;
+}
+
+int leader_epochs_write_copy(struct leader_epochs *epochs, const char *dir)
+{
+  return leader_epochs_write_list(leader_epochs_get(epochs), dir);
+}
+
+void leader_epochs_set_unwritten(struct leader_epochs *epochs)
+{
+  atomic_store(&epochs->written, UINT64_MAX);
 }
 
 void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t start_offset)

@@ -51,6 +51,12 @@ int leader_epochs_load(struct leader_epochs *epochs, const char *dir, bool *is_f
 /// Writes the file if it is behind. Pool.
 int leader_epochs_write(struct leader_epochs *epochs, const char *dir);
 
+/// Writes the file into another folder, whatever the log's own one holds. Pool.
+int leader_epochs_write_copy(struct leader_epochs *epochs, const char *dir);
+
+/// Has the next leader_epochs_write() write: the folder is another one. Any thread.
+void leader_epochs_set_unwritten(struct leader_epochs *epochs);
+
 /// Notes that an epoch begins at an offset; drops what contradicts it. Nothing happens when it is the latest one
 /// already, or negative. Appender.
 void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t start_offset);

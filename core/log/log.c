@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -63,6 +64,11 @@ struct log *log_new(const struct log_open_args *args)
   producers_create(&log->producers);
   atomic_init(&log->first_unstable_offset, INT64_MAX);
   pthread_mutex_init(&log->flush_lock, NULL);
+  pthread_condattr_t attr;
+  pthread_condattr_init(&attr);
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_cond_init(&log->switched, &attr);
+  pthread_condattr_destroy(&attr);
   atomic_init(&log->flushed_ms, clock_mono_ms());
   log->topic_id = args->topic_id;
   log->on_deleted = args->on_deleted;
@@ -83,6 +89,7 @@ void log_free(struct log *log)
   leader_epochs_destroy(&log->epochs);
   log_snapshots_drop(log);
   producers_destroy(&log->producers);
+  pthread_cond_destroy(&log->switched);
   log_transactions_destroy(log);
   pthread_mutex_destroy(&log->flush_lock);
   mem_free(atomic_load(&log->config));
@@ -193,11 +200,16 @@ static void log_path_free(struct epoch_retired *retired)
   mem_free(CONTAINER_OF(retired, struct log_path, retired));
 }
 
+void log_set_path(struct log *log, const char *dir)
+{
+  struct log_path *old = atomic_exchange(&log->path, log_path_new(dir));
+  epoch_retire(&old->retired, log_path_free);
+}
+
 int log_rename(struct log *log, const char *new_dir)
 {
   TRY(dir_rename(log_dir(log), new_dir));
-  struct log_path *old = atomic_exchange(&log->path, log_path_new(new_dir));
-  epoch_retire(&old->retired, log_path_free);
+  log_set_path(log, new_dir);
   return 0;
 }
 
@@ -280,8 +292,7 @@ int log_write_epochs(struct log *log)
 
 // --- durability ------------------------------------------------------------------------------------------------------
 
-/// fsync of the folder after names changed in it, and of its parent after it was made.
-static int log_sync_names(struct log *log)
+int log_sync_names(struct log *log)
 {
   const char *dir = log_dir(log);
   if (atomic_exchange(&log->is_dir_dirty, false)) {
@@ -304,10 +315,25 @@ static int log_sync_names(struct log *log)
   return 0;
 }
 
+/// Waits for the switch to a copy in another folder (log_move.h). Whoever makes it may never come to it, when the
+/// broker stops: then the flush goes on, and the switch does not happen. Holding flush_lock.
+static void log_wait_for_switch(struct log *log)
+{
+  enum { SWITCH_WAIT_MS = 1000 };
+  int64_t until_ns = clock_mono_ns() + SWITCH_WAIT_MS * INT64_C(1000000);
+  struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
+  while (log->is_switching) {
+    if (pthread_cond_timedwait(&log->switched, &log->flush_lock, &until) != 0) {
+      log->is_switching = false;
+    }
+  }
+}
+
 int log_flush(struct log *log, int64_t offset)
 {
   CHECK(epoch_is_inside());
   pthread_mutex_lock(&log->flush_lock);
+  log_wait_for_switch(log);
   int result =
       log->has_sync_failed
           ? error_set(ERR_IO, "%s: an fsync failed before, so that nothing more counts as on disk", log_dir(log))

@@ -19,7 +19,7 @@ struct log_entry **log_entries_take(struct log_manager *mgr, const struct log_di
   size_t taken = 0;
   for (size_t i = 0; i < mgr->table.count; i++) {
     struct log_entry *entry = mgr->table.entries[i];
-    if (entry->state == LOG_ENTRY_OPEN && (wanted == NULL || entry->dir == wanted)) {
+    if (entry->state == LOG_ENTRY_OPEN && (wanted == NULL || log_entry_dir(entry) == wanted)) {
       entry->users++;
       entries[taken++] = entry;
     }
@@ -121,11 +121,14 @@ static bool refresh(struct log_manager *mgr, struct log_dir *dir, enum log_dir_c
 static struct checkpoint_entry *gather(struct log_manager *mgr, const struct log_dir *dir,
                                        enum log_dir_checkpoint which, size_t *count)
 {
-  struct checkpoint_entry *lines = mem_array(dir->log_count + 1, sizeof *lines);
+  struct checkpoint_entry *lines = mem_array(mgr->table.count + 1, sizeof *lines);
   size_t used = 0;
   for (size_t i = 0; i < mgr->table.count; i++) {
     const struct log_entry *entry = mgr->table.entries[i];
-    if (entry->dir == dir && entry->state != LOG_ENTRY_DELETING && entry->offsets[which] >= 0) {
+    const struct log_mover *mover = entry->mover;
+    // A log that moves has its lines in both directories, until the old folder is gone.
+    bool is_here = log_entry_dir(entry) == dir || (mover != NULL && (mover->from == dir || mover->to == dir));
+    if (is_here && entry->state != LOG_ENTRY_DELETING && entry->offsets[which] >= 0) {
       lines[used].topic = entry->topic;
       lines[used].partition = entry->partition;
       lines[used++].offset = entry->offsets[which];
@@ -172,6 +175,49 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
     log_manager_fail(mgr, dir, result);
   } else if (result < 0) {
     slog_warn("%s; it is tried again later", error_last()->message);
+  }
+  return result;
+}
+
+/// Adds a line to a checkpoint that nobody else writes now, unless it has one.
+static int add_line(const char *path, const struct log_entry *entry)
+{
+  struct checkpoint found = {0};
+  int64_t offset = 0;
+  TRY(checkpoint_read(path, &found));
+  int result = 0;
+  if (!checkpoint_find(&found, entry->topic, entry->partition, &offset)) {
+    struct checkpoint_entry *lines = mem_array(found.count + 1, sizeof *lines);
+    for (size_t i = 0; i < found.count; i++) {
+      lines[i] = found.entries[i];
+    }
+    lines[found.count] = (struct checkpoint_entry){.topic = entry->topic, .partition = entry->partition};
+    result = checkpoint_write(path, lines, found.count + 1);
+    mem_free(lines);
+  }
+  checkpoint_destroy(&found);
+  return result;
+}
+
+int log_checkpoints_note_cleaned(struct log_manager *mgr, struct log_dir *dir, const struct log_entry *entry)
+{
+  // Two moves may want this at a time; the other file's turn serves for both.
+  struct log_dir_writer *writer = &mgr->writers[dir - mgr->dirs];
+  pthread_mutex_lock(&mgr->lock);
+  while (writer->is_writing[LOG_DIR_START_OFFSETS]) {
+    pthread_cond_wait(&mgr->changed, &mgr->lock);
+  }
+  writer->is_writing[LOG_DIR_START_OFFSETS] = true;
+  pthread_mutex_unlock(&mgr->lock);
+  char *path = log_dir_cleaned_path(dir);
+  int result = add_line(path, entry);
+  mem_free(path);
+  pthread_mutex_lock(&mgr->lock);
+  writer->is_writing[LOG_DIR_START_OFFSETS] = false;
+  pthread_cond_broadcast(&mgr->changed);
+  pthread_mutex_unlock(&mgr->lock);
+  if (log_manager_is_disk_failure(result)) {
+    log_manager_fail(mgr, dir, result);
   }
   return result;
 }

@@ -77,6 +77,11 @@ char *log_dir_checkpoint_path(const struct log_dir *dir, enum log_dir_checkpoint
   return mem_printf("%s/%s", dir->path, checkpoint_names[which]);
 }
 
+char *log_dir_cleaned_path(const struct log_dir *dir)
+{
+  return mem_printf("%s/%s", dir->path, CLEANER_CHECKPOINT);
+}
+
 char *log_dir_partition_path(const struct log_dir *dir, const char *topic, int32_t partition)
 {
   return mem_printf("%s/%s-%" PRId32, dir->path, topic, partition);
@@ -185,6 +190,27 @@ static int take_partition(struct log_dir *dir, const char *name, const char *top
   return 0;
 }
 
+/// Notes <topic>-<partition>.<id>-future; one whose name does not say which partition it is of stays unknown.
+static void take_future(struct log_dir *dir, const char *name)
+{
+  struct log_dir_future future = {0};
+  char topic[LOG_DIR_TOPIC_MAX + 1];
+  char *partition = mem_printf("%.*s", (int)(strrchr(name, '.') - name), name);
+  if (log_dir_parse_folder(partition, topic, &future.partition) != LOG_FOLDER_PARTITION) {
+    slog_warn("%s/%s is left alone", dir->path, name);
+    mem_free(partition);
+    return;
+  }
+  mem_free(partition);
+  future.topic = mem_strdup(topic);
+  future.path = mem_printf("%s/%s", dir->path, name);
+  if (log_read_topic_id(future.path, &future.topic_id) < 0) {
+    future.topic_id = (struct uuid){0};
+  }
+  dir->futures = mem_realloc(dir->futures, (dir->future_count + 1) * sizeof *dir->futures);
+  dir->futures[dir->future_count++] = future;
+}
+
 static int take_name(void *arg, const char *name, bool is_dir)
 {
   struct log_dir *dir = arg;
@@ -204,7 +230,7 @@ static int take_name(void *arg, const char *name, bool is_dir)
       dir->stray_count++;
       return 0;
     case LOG_FOLDER_FUTURE:
-      dir->future_count++;
+      take_future(dir, name);
       return 0;
     case LOG_FOLDER_OTHER:
       slog_debug("%s/%s is no partition, it is left alone", dir->path, name);
@@ -230,7 +256,7 @@ static int read_checkpoints(struct log_dir *dir)
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
     TRY(read_checkpoint(log_dir_checkpoint_path(dir, i), &dir->checkpoints[i]));
   }
-  return read_checkpoint(mem_printf("%s/%s", dir->path, CLEANER_CHECKPOINT), &dir->cleaned);
+  return read_checkpoint(log_dir_cleaned_path(dir), &dir->cleaned);
 }
 
 int log_dir_scan(struct log_dir *dir)
@@ -246,9 +272,6 @@ int log_dir_scan(struct log_dir *dir)
   if (dir->stray_count > 0) {
     slog_warn("%zu -stray folders in %s are not served; remove them when nobody misses them", dir->stray_count,
               dir->path);
-  }
-  if (dir->future_count > 0) {
-    slog_warn("%zu -future folders in %s are left alone", dir->future_count, dir->path);
   }
   return 0;
 }
@@ -268,8 +291,14 @@ void log_dir_destroy(struct log_dir *dir)
   for (size_t i = 0; i < dir->leftover_count; i++) {
     mem_free(dir->leftovers[i]);
   }
+  for (size_t i = 0; i < dir->future_count; i++) {
+    mem_free(dir->futures[i].path);
+    mem_free(dir->futures[i].topic);
+  }
+  mem_free(dir->futures);
   mem_free(dir->folders);
   mem_free(dir->leftovers);
+  mem_free(dir->metadata_text);
   mem_free(dir->meta_path);
   mem_free(dir->path);
   *dir = (struct log_dir){.lock_fd = -1};

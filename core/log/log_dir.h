@@ -47,6 +47,14 @@ struct log_dir_folder {
   struct uuid topic_id; ///< from partition.metadata; zero: none
 };
 
+/// The folder of a copy that was found, of a move that was not finished.
+struct log_dir_future {
+  char *path;           ///< owned; NULL: taken over
+  char *topic;          ///< owned
+  int32_t partition;    ///< partition number
+  struct uuid topic_id; ///< from partition.metadata; zero: none
+};
+
 struct log_dir {
   char *path;                                              ///< absolute, owned
   char *meta_path;                                         ///< its meta.properties, owned
@@ -55,9 +63,11 @@ struct log_dir {
   uint64_t inode;                                          ///< see `device`
   _Atomic(bool) is_offline;                                ///< failed; never becomes false again. Any thread
   bool has_meta;                                           ///< meta.properties was there
+  bool has_id;                                             ///< it has directory.id; known when it is claimed
   bool was_clean;                                          ///< the last process closed it cleanly
   bool is_started;                                         ///< its logs were opened: a stop may write its checkpoints
-  struct meta_properties meta;                             ///< what it says
+  struct meta_properties meta;                             ///< what it says; the metastore by its absolute path
+  char *metadata_text;                                     ///< the metastore as it is written there, owned; NULL: not
   struct checkpoint checkpoints[LOG_DIR_CHECKPOINT_COUNT]; ///< as found at start
   struct checkpoint cleaned;         ///< cleaner-offset-checkpoint as found at start: partitions that were compacted
   struct log_dir_folder *folders;    ///< partitions found at start, owned
@@ -65,7 +75,8 @@ struct log_dir {
   char **leftovers;                  ///< paths of -delete folders found at start, owned
   size_t leftover_count;             ///< how many
   size_t stray_count;                ///< -stray folders found at start
-  size_t future_count;               ///< -future folders found at start
+  struct log_dir_future *futures;    ///< -future folders found at start, owned
+  size_t future_count;               ///< how many
   size_t log_count;                  ///< open logs; guarded by the manager's lock
   _Atomic(int64_t) space_asked_ms;   ///< monotonic time of the last look at the free space
   _Atomic(int64_t) space_free_bytes; ///< what it saw; -1: not asked yet, or the disk does not say
@@ -86,6 +97,9 @@ void log_dir_destroy(struct log_dir *dir);
 
 /// Path of a checkpoint. Owned: mem_free(). Any thread.
 char *log_dir_checkpoint_path(const struct log_dir *dir, enum log_dir_checkpoint which);
+
+/// Path of cleaner-offset-checkpoint. Owned: mem_free(). Any thread.
+char *log_dir_cleaned_path(const struct log_dir *dir);
 
 /// Path of a partition's folder. Owned: mem_free(). Any thread.
 char *log_dir_partition_path(const struct log_dir *dir, const char *topic, int32_t partition);

@@ -95,7 +95,8 @@ static int compare_found(const void *left, const void *right)
   return order != 0 ? order : (a->partition > b->partition) - (a->partition < b->partition);
 }
 
-/// Lists the partitions of all directories; one that lies in two of them is nothing we can decide.
+/// Lists the partitions of all directories; one that lies in two of them is nothing we can decide, unless it was being
+/// moved.
 static int list_found(struct log_manager *mgr)
 {
   size_t count = 0;
@@ -114,14 +115,21 @@ static int list_found(struct log_manager *mgr)
     }
   }
   qsort(mgr->found, mgr->found_count, sizeof *mgr->found, compare_found);
-  for (size_t i = 1; i < mgr->found_count; i++) {
-    const struct log_found *a = &mgr->found[i - 1];
-    const struct log_found *b = &mgr->found[i];
-    if (compare_found(a, b) == 0) {
+  struct log_found *found = mgr->found;
+  size_t kept = 0;
+  for (size_t i = 0; i < mgr->found_count; i++) {
+    struct log_found *a = kept > 0 ? &found[kept - 1] : NULL;
+    const struct log_found *b = &found[i];
+    if (a == NULL || compare_found(a, b) != 0) {
+      found[kept++] = *b;
+    } else if (log_manager_keep_moved(mgr, b, a)) {
+      *a = *b;
+    } else if (!log_manager_keep_moved(mgr, a, b)) {
       return error_set(ERR_EXISTS, "partition %s-%" PRId32 " lies in two data directories: %s and %s; move one away",
                        a->topic, a->partition, a->dir, b->dir);
     }
   }
+  mgr->found_count = kept;
   return 0;
 }
 
@@ -149,6 +157,10 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   deletion_create(&made->deletions, config->loop, config->pool);
   log_work_create(made, config);
   int result = open_dirs(made, config);
+  if (result == 0) {
+    result = log_manager_resolve_metadata(made, config->metadata);
+    log_manager_find_missing(made);
+  }
   if (result == 0) {
     result = check_identity(made, config);
   }
@@ -205,15 +217,22 @@ bool log_manager_was_clean(const struct log_manager *mgr)
   return true;
 }
 
-static int claim_dir(struct log_dir *dir, int32_t node_id, const char *cluster_id, const char *metadata)
+static bool is_same_text(const char *a, const char *b)
+{
+  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_id, const char *cluster_id,
+                     const char *metadata)
 {
   struct meta_properties *meta = &dir->meta;
-  if (dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL && meta->metadata != NULL &&
-      !uuid_is_zero(&meta->directory_id)) {
+  char *text = log_manager_metadata_text(mgr, dir, metadata);
+  char *directories = log_manager_directories_text(mgr);
+  if (dir->has_id && dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL &&
+      is_same_text(dir->metadata_text, text) && is_same_text(meta->directories, directories)) {
+    mem_free(text);
+    mem_free(directories);
     return 0;
-  }
-  if (uuid_is_zero(&meta->directory_id)) {
-    uuid_random(&meta->directory_id);
   }
   meta->node_id = node_id;
   if (meta->cluster_id == NULL) {
@@ -222,8 +241,15 @@ static int claim_dir(struct log_dir *dir, int32_t node_id, const char *cluster_i
   if (meta->metadata == NULL) {
     meta->metadata = mem_strdup(metadata);
   }
-  TRY(meta_properties_write(dir->meta_path, meta));
+  mem_free(dir->metadata_text);
+  dir->metadata_text = text;
+  mem_free(meta->directories);
+  meta->directories = directories;
+  struct meta_properties written = *meta;
+  written.metadata = text;
+  TRY(meta_properties_write(dir->meta_path, &written));
   dir->has_meta = true;
+  dir->has_id = true;
   return 0;
 }
 
@@ -235,9 +261,17 @@ int log_manager_claim(struct log_manager *mgr, int32_t node_id, const char *clus
     const struct log_dir *dir = &mgr->dirs[i];
     TRY(meta_properties_check(&dir->meta, dir->meta_path, node_id, cluster_id, metadata));
   }
+  // All have their ids before one of them is written, as they name each other by them.
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    struct log_dir *dir = &mgr->dirs[i];
+    dir->has_id = !uuid_is_zero(&dir->meta.directory_id);
+    if (!dir->has_id && !atomic_load(&dir->is_offline)) {
+      uuid_random(&dir->meta.directory_id);
+    }
+  }
   for (size_t i = 0; i < mgr->dir_count; i++) {
     if (!atomic_load(&mgr->dirs[i].is_offline)) {
-      TRY(claim_dir(&mgr->dirs[i], node_id, cluster_id, metadata));
+      TRY(claim_dir(mgr, &mgr->dirs[i], node_id, cluster_id, metadata));
     }
   }
   return 0;
@@ -262,12 +296,15 @@ void log_manager_usage(struct log_manager *mgr, void (*each_dir)(void *arg, cons
       usage.usable_bytes = usage.total_bytes = -1;
     }
     each_dir(arg, &usage);
-    for (size_t j = 0; j < count; j++) {
+    for (size_t j = 0; j < count && !usage.is_offline; j++) {
       struct log_usage one = {
           .topic = entries[j]->topic, .partition = entries[j]->partition, .bytes = log_size_bytes(entries[j]->log)};
       each_log(arg, &one);
     }
     log_entries_release(mgr, entries, count);
+    if (!usage.is_offline) {
+      log_movers_usage(mgr, dir, each_log, arg);
+    }
   }
 }
 
@@ -364,7 +401,7 @@ static int close_logs(struct log_manager *mgr, struct log_dir *dir)
 static bool has_unopened(const struct log_manager *mgr, const struct log_dir *dir)
 {
   for (size_t i = 0; i < mgr->table.count; i++) {
-    if (mgr->table.entries[i]->dir == dir && mgr->table.entries[i]->state == LOG_ENTRY_FAILED) {
+    if (log_entry_dir(mgr->table.entries[i]) == dir && mgr->table.entries[i]->state == LOG_ENTRY_FAILED) {
       return true;
     }
   }
@@ -414,6 +451,7 @@ int log_manager_stop(struct log_manager *mgr)
   int first = 0;
   // A disk that fails now is nobody's concern any more: the loops that would hear of it have ended.
   mgr->hooks.log_failed = NULL;
+  log_movers_stop(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     int result = stop_dir(mgr, &mgr->dirs[i]);
     first = first == 0 ? result : first;
@@ -427,9 +465,12 @@ void log_manager_abandon(struct log_manager *mgr)
   for (size_t i = 0; i < mgr->dir_count; i++) {
     log_dir_destroy(&mgr->dirs[i]);
   }
+  log_movers_forget(mgr);
+  log_rests_destroy(mgr);
   log_table_destroy(&mgr->table);
   deletion_destroy(&mgr->deletions);
   mem_free(mgr->found);
+  mem_free(mgr->missing);
   mem_free(mgr->writers);
   mem_free(mgr->dirs);
   pthread_cond_destroy(&mgr->changed);

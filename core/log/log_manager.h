@@ -112,11 +112,13 @@ struct log_wanted {
   int error;                       ///< out: 0, or as log_manager_open_log() returns
 };
 
-/// Sizes of a log, for DescribeLogDirs.
+/// Sizes of a log, or of its copy in the directory that it moves to; for DescribeLogDirs.
 struct log_usage {
   const char *topic; ///< borrowed during the call
   int32_t partition; ///< partition number
   int64_t bytes;     ///< sum of its segments
+  int64_t lag;       ///< offsets that a copy is behind; 0 for a log
+  bool is_future;    ///< a copy
 };
 
 /// A data directory, for DescribeLogDirs.
@@ -229,6 +231,15 @@ int log_manager_delete_log(struct log_manager *mgr, struct log *log);
 int log_manager_delete_failed(struct log_manager *mgr, const char *topic, int32_t partition,
                               const struct uuid *topic_id);
 
+/// Has a log moved to another directory, as AlterReplicaLogDirs wants it: it is copied there while it is written and
+/// read, and then lies there. A move that was asked for earlier is given up; naming the directory where the log lies
+/// does no more than that. Where there is no such log yet, the directory is remembered for when it is made. Any thread
+/// inside the epoch; waits for no disk.
+///
+/// @param path  a directory as it is configured, absolute
+/// @return 0, ERR_NO_LOG_DIR, ERR_STORAGE_OFFLINE (that directory, or the log), ERR_NOT_FOUND (no such log yet)
+int log_manager_move_log(struct log_manager *mgr, const char *topic, int32_t partition, const char *path);
+
 /// Takes the log's directory offline for good: one line on standard error, then the log_failed hook for each log in it.
 /// Does nothing when it is offline already, and when `cause` is no failure of a disk (a full one is none). Any thread
 /// inside the epoch; does no I/O.
@@ -248,8 +259,9 @@ void log_manager_write_start_offsets(struct log_manager *mgr);
 /// True when the log's directory has failed. Any thread inside the epoch.
 bool log_manager_is_offline(const struct log_manager *mgr, const struct log *log);
 
-/// Calls `each_dir` for every data directory, and after each `each_log` for every log in it. Waits for the disk (free
-/// space): pool.
+/// Calls `each_dir` for every data directory, and after each that works `each_log` for every log in it and every copy
+/// of one that moves there; copies while holding the manager's lock, so `each_log` asks nothing of it. Waits for the
+/// disk (free space): pool.
 void log_manager_usage(struct log_manager *mgr, void (*each_dir)(void *arg, const struct log_dir_usage *dir),
                        void (*each_log)(void *arg, const struct log_usage *log), void *arg);
 

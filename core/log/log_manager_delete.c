@@ -26,7 +26,7 @@ static void forget(struct log_manager *mgr, struct log_entry *entry)
 {
   pthread_mutex_lock(&mgr->lock);
   for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
-    mgr->writers[entry->dir - mgr->dirs].is_stale[which] = true;
+    mgr->writers[log_entry_dir(entry) - mgr->dirs].is_stale[which] = true;
   }
   entry->log = NULL;
   log_table_remove(mgr, entry);
@@ -40,12 +40,15 @@ int log_manager_delete_log(struct log_manager *mgr, struct log *log)
   struct log_entry *entry = log_table_find_log(&mgr->table, log);
   CHECK(entry != NULL && entry->state == LOG_ENTRY_OPEN);
   entry->state = LOG_ENTRY_DELETING;
+  if (entry->mover != NULL) {
+    log_mover_wake(entry->mover);
+  }
   while (entry->users > 0) {
     pthread_cond_wait(&mgr->changed, &mgr->lock);
   }
   pthread_mutex_unlock(&mgr->lock);
 
-  struct log_dir *dir = entry->dir;
+  struct log_dir *dir = log_entry_dir(entry);
   int result = 0;
   if (atomic_load(&dir->is_offline)) {
     result = error_set(ERR_STORAGE_OFFLINE, "data directory %s is offline", dir->path);

@@ -43,7 +43,7 @@ bool log_manager_may_pass(int error)
   return error == ERR_NO_SPACE || error == ERR_NO_FILES;
 }
 
-static bool is_full(const struct log_manager *mgr, const struct log_dir *dir)
+bool log_manager_is_full(const struct log_manager *mgr, const struct log_dir *dir)
 {
   int64_t free_bytes = atomic_load(&dir->space_free_bytes);
   return free_bytes >= 0 && free_bytes <= mgr->reserve_bytes;
@@ -58,8 +58,8 @@ struct log_dir *log_manager_least_loaded(struct log_manager *mgr, const bool *is
       continue;
     }
     bool is_better = best == NULL || dir->log_count < best->log_count;
-    if (best != NULL && is_full(mgr, dir) != is_full(mgr, best)) {
-      is_better = is_full(mgr, best);
+    if (best != NULL && log_manager_is_full(mgr, dir) != log_manager_is_full(mgr, best)) {
+      is_better = log_manager_is_full(mgr, best);
     }
     best = is_better ? dir : best;
   }
@@ -176,16 +176,16 @@ static int lower_recovery_point(struct log_manager *mgr, struct log_entry *entry
   bool is_lower = entry->offsets[LOG_DIR_RECOVERY_POINTS] > recovery_point;
   if (is_lower) {
     entry->offsets[LOG_DIR_RECOVERY_POINTS] = recovery_point;
-    mgr->writers[entry->dir - mgr->dirs].is_stale[LOG_DIR_RECOVERY_POINTS] = true;
+    mgr->writers[log_entry_dir(entry) - mgr->dirs].is_stale[LOG_DIR_RECOVERY_POINTS] = true;
   }
   pthread_mutex_unlock(&mgr->lock);
-  return is_lower ? log_checkpoints_write(mgr, entry->dir, LOG_DIR_RECOVERY_POINTS) : 0;
+  return is_lower ? log_checkpoints_write(mgr, log_entry_dir(entry), LOG_DIR_RECOVERY_POINTS) : 0;
 }
 
 int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, struct log_wanted *wanted, bool is_found,
                            bool is_clean)
 {
-  struct log_dir *dir = entry->dir;
+  struct log_dir *dir = log_entry_dir(entry);
   char *path = log_dir_partition_path(dir, entry->topic, entry->partition);
   struct log_open_args args = {.dir = path};
   fill_args(entry, wanted, is_found, is_clean, &args);
@@ -274,7 +274,7 @@ static int claim_failed(struct log_manager *mgr, const struct log_wanted *wanted
   }
   for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
     entry->offsets[which] = -1;
-    mgr->writers[entry->dir - mgr->dirs].is_stale[which] = true;
+    mgr->writers[log_entry_dir(entry) - mgr->dirs].is_stale[which] = true;
   }
   entry->state = LOG_ENTRY_OPENING;
   log_table_move(entry, fresh);
@@ -292,8 +292,9 @@ static int claim_name(struct log_manager *mgr, const struct log_wanted *wanted, 
          (found->state == LOG_ENTRY_OPENING || found->state == LOG_ENTRY_DELETING)) {
     pthread_cond_wait(&mgr->changed, &mgr->lock);
   }
-  struct log_dir *dir = log_manager_least_loaded(mgr, is_tried);
-  size_t offline = 0;
+  struct log_dir *dir = found == NULL ? log_manager_take_wish(mgr, wanted->topic, wanted->partition, is_tried) : NULL;
+  dir = dir != NULL ? dir : log_manager_least_loaded(mgr, is_tried);
+  size_t offline = mgr->missing_count;
   for (size_t i = 0; i < mgr->dir_count; i++) {
     offline += atomic_load(&mgr->dirs[i].is_offline);
   }
@@ -328,7 +329,7 @@ static int open_once(struct log_manager *mgr, struct log_wanted *wanted, bool *i
       return result;
     }
   }
-  is_tried[entry->dir - mgr->dirs] = true;
+  is_tried[log_entry_dir(entry) - mgr->dirs] = true;
   int result = log_manager_open_entry(mgr, entry, wanted, is_found, false);
   *is_last = is_found || !(log_manager_is_disk_failure(result) || log_manager_may_pass(result));
   return result;

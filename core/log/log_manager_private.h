@@ -6,6 +6,9 @@
 //   log_manager_start.c     start: strays, parallel recovery
 //   log_manager_open.c      opening one log, failing a directory
 //   log_manager_delete.c    deleting one log
+//   log_manager_metadata.c  what the directories call the metastore
+//   log_manager_move.c      logs that move to another directory
+//   log_manager_resume.c    what moves left behind when the last process ended
 //   log_manager_survey.c    what found partitions hold, before an adoption
 //   log_manager_work.c      timers, retention and flushes
 //   log_flush_timer.c       flush.ms
@@ -39,7 +42,8 @@ struct log_entry {
   struct epoch_retired retired;              ///< for its end
   struct log_entry *next;                    ///< in its bucket
   struct log_manager *mgr;                   ///< never changes
-  struct log_dir *dir;                       ///< changes only while OPENING
+  struct log_dir *_Atomic dir;               ///< changes while OPENING, and with the switch of a move
+  struct log_mover *mover;                   ///< its move to another directory, or NULL
   char *topic;                               ///< owned, never changes
   int32_t partition;                         ///< never changes
   uint32_t hash;                             ///< of both, never changes
@@ -53,6 +57,52 @@ struct log_entry {
   int64_t offsets[LOG_DIR_CHECKPOINT_COUNT]; ///< as last checkpointed, -1: no line
   bool may_have_holes;                       ///< it was compacted, or Kafka wrote it; set before it is opened
   int64_t flushed_end;                       ///< log end at the last flush pass: unchanged means quiet
+};
+
+/// The directory that an entry lies in, at this moment. Any thread that keeps the entry from going.
+static inline struct log_dir *log_entry_dir(const struct log_entry *entry)
+{
+  return atomic_load(&entry->dir);
+}
+
+enum log_mover_state {
+  LOG_MOVER_COPYING,   ///< a job of the pool is on its way
+  LOG_MOVER_WAITING,   ///< for the next tick
+  LOG_MOVER_SWITCHING, ///< for the appender
+  LOG_MOVER_SETTLING,  ///< the copy is the log; the old folder is still there
+};
+
+/// A move of a log to another directory. Guarded by the manager's lock but for what only its job looks at.
+struct log_mover {
+  struct log_mover *next;     ///< in the manager's list
+  struct pool_job job;        ///< one at a time
+  struct log_manager *mgr;    ///< never changes
+  struct log_entry *entry;    ///< referenced
+  struct log_dir *from;       ///< never changes
+  struct log_dir *to;         ///< never changes
+  struct log_dir *then;       ///< SETTLING: where it is wanted next; NULL: here
+  char *path;                 ///< the -future folder, owned
+  struct log_move *copy;      ///< NULL until the first step; owned, set under the lock
+  enum log_mover_state state; ///< see above
+  struct log_dir *culprit;    ///< whose disk the last failure came from; NULL: it was told already. Only its job looks
+  bool is_cancelled;          ///< nobody wants it any more
+  bool is_over;               ///< it cannot go on
+  bool is_reported;           ///< that it has to wait. Only its job looks
+};
+
+/// Where a partition is wanted that is not there yet.
+struct log_wish {
+  char *topic;         ///< owned
+  int32_t partition;   ///< partition number
+  struct log_dir *dir; ///< where
+};
+
+/// A folder that a move left beside the one that counts.
+struct log_rest {
+  char *topic;            ///< owned
+  int32_t partition;      ///< partition number
+  struct log_dir *dir;    ///< where it lies
+  struct log_dir *winner; ///< where the one lies that counts
 };
 
 /// The table: a list for walking, buckets for finding.
@@ -79,6 +129,7 @@ enum log_work_kind {
   LOG_WORK_FLUSH,
   LOG_WORK_START_OFFSETS,
   LOG_WORK_HIGH_WATERMARKS,
+  LOG_WORK_MOVES,
   LOG_WORK_COUNT,
 };
 
@@ -117,6 +168,13 @@ struct log_manager {
   struct log_flush_timer flush_timer;      ///< flush.ms
   _Atomic(int64_t) producer_expiration_ms; ///< see struct log_manager_config
   struct deletion_queue deletions;         ///< delayed removals
+  struct uuid *missing;                    ///< directory.id of those that are not there, owned; fixed
+  size_t missing_count;                    ///< how many
+  struct log_mover *movers;                ///< all moves, in no order; guarded by `lock`
+  struct log_wish *wishes;                 ///< oldest first, owned; guarded by `lock`
+  size_t wish_count;                       ///< how many
+  struct log_rest *rests;                  ///< old folders of finished moves, found at start; owned
+  size_t rest_count;                       ///< how many
   int64_t reserve_bytes;                   ///< a new log goes where more than this is free, if anywhere
   bool is_running;                         ///< guarded by `lock`: jobs may be submitted to the pool
   bool was_adopting;                       ///< what Kafka left is not touched: -delete folders, unwanted ones
@@ -130,7 +188,7 @@ struct log_entry *log_table_find_log(const struct log_table *table, const struct
 /// A new entry in state OPENING with the table's reference, counted in `dir`.
 struct log_entry *log_table_add(struct log_manager *mgr, const char *topic, int32_t partition, struct log_dir *dir);
 
-/// Counts an entry in another directory. While holding the lock; the entry is OPENING.
+/// Counts an entry in another directory. While holding the lock; the entry is OPENING, or has just switched.
 void log_table_move(struct log_entry *entry, struct log_dir *dir);
 
 /// Takes an entry out and gives back the table's reference.
@@ -150,6 +208,10 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
 /// Has stale lines gone from the checkpoints of a directory, so that a partition made in it now does not inherit those
 /// of a deleted one of its name.
 int log_checkpoints_settle(struct log_manager *mgr, struct log_dir *dir);
+
+/// Has a directory's cleaner-offset-checkpoint say that a partition's offsets may have holes. As
+/// log_checkpoints_write().
+int log_checkpoints_note_cleaned(struct log_manager *mgr, struct log_dir *dir, const struct log_entry *entry);
 
 /// The same for all directories that are not offline; the first failure.
 int log_checkpoints_write_all(struct log_manager *mgr, enum log_dir_checkpoint which);
@@ -173,6 +235,9 @@ struct log_dir *log_manager_dir_of(const struct log_manager *mgr, const struct l
 /// Asks the disks how much is free, each at most once a second. Waits for them, so not while holding the lock.
 void log_manager_ask_space(struct log_manager *mgr);
 
+/// True when a directory has no more than the reserve left, as far as it was asked.
+bool log_manager_is_full(const struct log_manager *mgr, const struct log_dir *dir);
+
 /// Where a new log goes: the directory with the fewest logs of those that work, have space and are not `is_tried`;
 /// where none has space, without regard to it. NULL: there is none. While holding the lock.
 ///
@@ -190,6 +255,68 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
 
 /// Renames the folder of a partition to -stray and says so.
 int log_manager_set_aside(struct log_dir *dir, const char *topic, int32_t partition, const char *why);
+
+// --- log_manager_move.c ---
+
+/// The directory that a partition was wanted in before it was there; NULL: none, or it cannot be used. The wish is
+/// forgotten. While holding the lock.
+struct log_dir *log_manager_take_wish(struct log_manager *mgr, const char *topic, int32_t partition,
+                                      const bool *is_tried);
+
+/// Begins a move of an open log to another directory. While holding the lock.
+struct log_mover *log_mover_begin(struct log_manager *mgr, struct log_entry *entry, struct log_dir *to);
+
+/// Tells of the copies that are made in a directory. While inside the epoch.
+void log_movers_usage(struct log_manager *mgr, const struct log_dir *dir,
+                      void (*each_log)(void *arg, const struct log_usage *log), void *arg);
+
+/// Has a move that waits try again at once. While holding the lock.
+void log_mover_wake(struct log_mover *mover);
+
+/// Has the moves that wait try again. Pool.
+void log_movers_retry(struct log_manager *mgr);
+
+/// Ends all moves: those that have switched are settled, what others copied stays for the next start. Start-up thread.
+void log_movers_stop(struct log_manager *mgr);
+
+/// Frees all moves, and the wishes. Start-up thread.
+void log_movers_forget(struct log_manager *mgr);
+
+// --- log_manager_metadata.c ---
+
+/// Puts absolute paths in the place of what the directories' meta.properties call the metastore.
+///
+/// @param configured  where it is by the configuration; NULL: not said
+/// @return 0, ERR_CONFIG (a directory of an id that is not there), ERR_IO ...
+int log_manager_resolve_metadata(struct log_manager *mgr, const char *configured);
+
+/// Notes which directories are missing that others say belong to them, and says so.
+void log_manager_find_missing(struct log_manager *mgr);
+
+/// All directories' ids, as each of them is to have them; NULL for a single one. Owned: mem_free().
+char *log_manager_directories_text(const struct log_manager *mgr);
+
+/// What a directory's meta.properties are to call a metastore. Owned: mem_free().
+char *log_manager_metadata_text(struct log_manager *mgr, const struct log_dir *dir, const char *path);
+
+// --- log_manager_resume.c ---
+
+/// Decides which of two folders of one partition counts, when one of them is there because a move was not finished.
+///
+/// @return 1: `found` does, and `other` is in mgr->rests; 0: nobody can tell
+int log_manager_keep_moved(struct log_manager *mgr, const struct log_found *found, const struct log_found *other);
+
+/// Renames the old folders of finished moves to -delete, and takes over their start offsets. Before the logs are
+/// opened.
+void log_manager_settle_rests(struct log_manager *mgr);
+
+/// The start offset that the old folder of a finished move was checkpointed with; -1: there is none.
+int64_t log_manager_rest_start_offset(const struct log_manager *mgr, const char *topic, int32_t partition);
+
+/// Begins the moves anew that the last process did not finish. After the logs were opened.
+void log_manager_resume(struct log_manager *mgr);
+
+void log_rests_destroy(struct log_manager *mgr);
 
 // --- log_manager_work.c ---
 

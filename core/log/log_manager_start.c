@@ -58,8 +58,26 @@ static struct log_dir *dir_named(struct log_manager *mgr, const char *path)
   return dir;
 }
 
+/// Notes the copies of a partition that a move left unfinished for removal.
+static void delete_futures(struct log_manager *mgr, const char *topic, int32_t partition, const struct uuid *topic_id)
+{
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    struct log_dir *dir = &mgr->dirs[i];
+    for (size_t j = 0; j < dir->future_count; j++) {
+      struct log_dir_future *future = &dir->futures[j];
+      if (future->path != NULL && future->partition == partition && strcmp(future->topic, topic) == 0 &&
+          uuid_equal(&future->topic_id, topic_id)) {
+        dir->leftovers = mem_realloc(dir->leftovers, (dir->leftover_count + 1) * sizeof *dir->leftovers);
+        dir->leftovers[dir->leftover_count++] = future->path;
+        future->path = NULL;
+      }
+    }
+  }
+}
+
 int log_manager_delete_found(struct log_manager *mgr, const char *topic, int32_t partition, const struct uuid *topic_id)
 {
+  delete_futures(mgr, topic, partition, topic_id);
   struct log_wanted key = {.topic = topic, .partition = partition};
   struct log_found *found = bsearch(&key, mgr->found, mgr->found_count, sizeof *mgr->found, find_order);
   if (found == NULL || (!uuid_is_zero(&found->topic_id) && !uuid_equal(&found->topic_id, topic_id))) {
@@ -117,6 +135,10 @@ static void match_found(struct log_manager *mgr, struct log_wanted *wanted, size
     struct log_entry *entry = log_table_add(mgr, wanted[i].topic, wanted[i].partition, dir);
     for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
       checkpoint_find(&dir->checkpoints[which], entry->topic, entry->partition, &entry->offsets[which]);
+    }
+    int64_t start_offset = log_manager_rest_start_offset(mgr, entry->topic, entry->partition);
+    if (start_offset > entry->offsets[LOG_DIR_START_OFFSETS]) {
+      entry->offsets[LOG_DIR_START_OFFSETS] = start_offset;
     }
     int64_t cleaned_offset = 0;
     entry->may_have_holes =
@@ -184,7 +206,7 @@ static void report_empty(const struct log_wanted *wanted, size_t nth)
 static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, size_t count, struct opening_list *lists,
                           const enum found_use *use)
 {
-  size_t offline = 0;
+  size_t offline = mgr->missing_count;
   size_t empty = 0;
   log_manager_ask_space(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
@@ -202,8 +224,9 @@ static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, si
                                   wanted[i].topic, wanted[i].partition);
       slog_error("cannot open the log: %s", error_last()->message);
     } else if (dir == NULL || (offline > 0 && !wanted[i].is_new)) {
-      wanted[i].error = error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " may lie in a directory that is offline",
-                                  wanted[i].topic, wanted[i].partition);
+      wanted[i].error =
+          error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " may lie in a directory that is offline or missing",
+                    wanted[i].topic, wanted[i].partition);
     } else {
       if (!wanted[i].is_new) {
         report_empty(&wanted[i], ++empty);
@@ -343,6 +366,7 @@ int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t
     lists[i].mgr = mgr;
     mgr->dirs[i].is_started = !atomic_load(&mgr->dirs[i].is_offline);
   }
+  log_manager_settle_rests(mgr);
   match_found(mgr, wanted, count, lists, use);
   mark_stale(mgr);
   set_strays_aside(mgr, use);
@@ -361,5 +385,7 @@ int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t
   mem_free(mgr->found);
   mgr->found = NULL;
   mgr->found_count = 0;
+  log_rests_destroy(mgr);
+  log_manager_resume(mgr);
   return 0;
 }

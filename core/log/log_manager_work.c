@@ -6,6 +6,7 @@
 //   retention        asks each log whether something may go, and only then for its appender
 //   flush            brings logs to disk that were written since, then writes the recovery points
 //   start offsets, high watermarks   write their checkpoint
+//   moves            has those that wait for space try again
 #include <inttypes.h>
 
 #include "base/check.h"
@@ -19,7 +20,7 @@
 #include "log/retention.h"
 #include "os/clock.h"
 
-enum { RETENTION_FIRST_MS = 30000 };
+enum { RETENTION_FIRST_MS = 30000, MOVES_RETRY_MS = 1000 };
 
 /// A retention pass over one log that waits for its appender.
 struct retention_pass {
@@ -64,7 +65,7 @@ static void run_retention(struct log_manager *mgr)
   struct log_entry **entries = log_entries_take(mgr, NULL, &count);
   for (size_t i = 0; i < count; i++) {
     struct log_entry *entry = entries[i];
-    if (atomic_load(&entry->dir->is_offline)) {
+    if (atomic_load(&log_entry_dir(entry)->is_offline)) {
       continue;
     }
     int64_t high_watermark = mgr->hooks.high_watermark(mgr->hooks.arg, entry->owner, entry->log);
@@ -87,7 +88,7 @@ static void run_retention(struct log_manager *mgr)
 static struct log *open_log_of(struct log_manager *mgr, const struct log_entry *entry)
 {
   pthread_mutex_lock(&mgr->lock);
-  bool is_open = entry->state == LOG_ENTRY_OPEN && !atomic_load(&entry->dir->is_offline);
+  bool is_open = entry->state == LOG_ENTRY_OPEN && !atomic_load(&log_entry_dir(entry)->is_offline);
   struct log *log = is_open ? entry->log : NULL;
   pthread_mutex_unlock(&mgr->lock);
   return log;
@@ -121,7 +122,7 @@ void log_manager_flush(struct log_manager *mgr, struct log_entry *entry, struct 
     tell_flushed(mgr, entry, log);
   } else if (open_log_of(mgr, entry) == log) {
     if (log_manager_is_disk_failure(result)) {
-      log_manager_fail(mgr, entry->dir, result);
+      log_manager_fail(mgr, log_entry_dir(entry), result);
     } else {
       slog_warn("cannot flush %s-%" PRId32 ": %s", entry->topic, entry->partition, error_last()->message);
     }
@@ -182,6 +183,11 @@ static void run_high_watermarks(struct log_manager *mgr)
   if (mgr->hooks.high_watermark != NULL) {
     log_checkpoints_write_all(mgr, LOG_DIR_HIGH_WATERMARKS);
   }
+}
+
+static void run_moves(struct log_manager *mgr)
+{
+  log_movers_retry(mgr);
 }
 
 static void run_flush_job(struct pool_job *job)
@@ -264,6 +270,8 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   mgr->work[LOG_WORK_START_OFFSETS].interval_ms = config->start_offset_checkpoint_ms;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].run = run_high_watermarks;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].interval_ms = config->high_watermark_checkpoint_ms;
+  mgr->work[LOG_WORK_MOVES].run = run_moves;
+  mgr->work[LOG_WORK_MOVES].interval_ms = MOVES_RETRY_MS;
   log_flush_timer_create(mgr);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     mgr->work[i].mgr = mgr;
@@ -285,6 +293,7 @@ void log_manager_run(struct log_manager *mgr)
   }
   log_flush_timer_run(mgr);
   deletion_start(&mgr->deletions);
+  log_movers_retry(mgr);
   for (size_t i = 0; i < mgr->dir_count && !mgr->was_adopting; i++) {
     const struct log_dir *dir = &mgr->dirs[i];
     for (size_t j = 0; j < dir->leftover_count; j++) {

@@ -8,6 +8,7 @@
 //   log.c           getters, close, flush              log_time.c      search by time
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
 //   log_producers.c producers and their snapshots
+//   log_move*.c     a copy in another folder, and the switch to it
 //
 // Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O,
 // only on the pool or at start-up. Inside it: leader_epochs.write_lock. Nothing else is locked while they are held but
@@ -66,6 +67,8 @@ struct log {
   int64_t snapshot_offset;                     ///< of the newest snapshot that was taken or loaded. Appender
   _Atomic(struct log_snapshot *) snapshots;    ///< taken, not written yet, newest first; owned
   pthread_mutex_t flush_lock;                  ///< see above
+  pthread_cond_t switched;                     ///< with flush_lock: `is_switching` became false
+  bool is_switching;                           ///< flushes wait for log_move_switch(). Guarded by flush_lock
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
   bool has_sync_failed;                        ///< a flush failed: what it was for may be gone. flush_lock
@@ -95,6 +98,11 @@ static inline struct segment *log_active(const struct log *log)
   return list->segments[list->count - 1];
 }
 
+/// Gives the log another folder, which is there. Appender.
+void log_set_path(struct log *log, const char *dir);
+
+/// fsync of the folder after names changed in it, and of its parent after it was made. Holding flush_lock.
+int log_sync_names(struct log *log);
 /// Tells whoever looks after flush.ms that there is something to look after.
 static inline void log_note_unflushed(struct log *log, const struct log_config *config)
 {

@@ -43,11 +43,18 @@ struct read_place {
 
 static int read_once(struct read_attempt *attempt, struct log_slice *slice);
 
+/// A failure of a disk that the log has left meanwhile (log_move.h) is none of the one where it is now.
+static bool read_is_left(const struct log *log, const struct log_path *path, int result)
+{
+  return result == ERR_IO && path != atomic_load(&log->path);
+}
+
 static int read_retrying(struct log *log, const struct log_read_args *args, bool may_wait, struct log_slice *slice)
 {
   CHECK(epoch_is_inside());
   for (;;) {
     uint64_t cuts = atomic_load(&log->cuts);
+    const struct log_path *path = atomic_load(&log->path);
     struct read_attempt attempt = {.log = log, .args = args, .may_wait = may_wait};
     *slice = (struct log_slice){.base_offset = args->offset};
     int result = read_once(&attempt, slice);
@@ -56,7 +63,7 @@ static int read_retrying(struct log *log, const struct log_read_args *args, bool
     }
     // A segment whose file is gone was deleted after the list was taken: the new list, and log start, tell more.
     bool is_deleted = result == ERR_NOT_FOUND && attempt.list != log_list(log);
-    if (atomic_load(&log->cuts) == cuts && !is_deleted) {
+    if (atomic_load(&log->cuts) == cuts && !is_deleted && !read_is_left(log, path, result)) {
       if (attempt.is_index_wrong) {
         segment_report_index(attempt.seg, log_dir(log));
       }
@@ -73,12 +80,17 @@ int log_read(struct log *log, const struct log_read_args *args, struct log_slice
 
 int log_read_cold(struct log *log, const struct log_read_args *args, struct log_slice *slice)
 {
-  TRY(read_retrying(log, args, true, slice));
-  int result = log_slice_load(slice);
-  if (result < 0) {
-    log_slice_release(slice);
+  for (;;) {
+    const struct log_path *path = atomic_load(&log->path);
+    TRY(read_retrying(log, args, true, slice));
+    int result = log_slice_load(slice);
+    if (result < 0) {
+      log_slice_release(slice);
+    }
+    if (!read_is_left(log, path, result)) {
+      return result;
+    }
   }
-  return result;
 }
 
 // --- slices ----------------------------------------------------------------------------------------------------------

@@ -86,8 +86,8 @@ struct log_entry *log_table_add(struct log_manager *mgr, const char *topic, int3
 
 void log_table_move(struct log_entry *entry, struct log_dir *dir)
 {
-  entry->dir->log_count--;
-  entry->dir = dir;
+  log_entry_dir(entry)->log_count--;
+  atomic_store(&entry->dir, dir);
   dir->log_count++;
 }
 
@@ -102,7 +102,7 @@ void log_table_remove(struct log_manager *mgr, struct log_entry *entry)
   struct log_entry *last = table->entries[--table->count];
   table->entries[entry->position] = last;
   last->position = entry->position;
-  entry->dir->log_count--;
+  log_entry_dir(entry)->log_count--;
   log_entry_unref(entry);
 }
 

@@ -34,6 +34,7 @@ void meta_properties_destroy(struct meta_properties *props)
 {
   mem_free(props->cluster_id);
   mem_free(props->metadata);
+  mem_free(props->directories);
   mem_free(props->others);
   meta_properties_create(props);
 }
@@ -118,6 +119,49 @@ static int parse_int(const struct meta_line *line, int32_t *number)
   return 0;
 }
 
+/// Ids with a comma between.
+static bool is_id_list(const char *value)
+{
+  for (;; value += UUID_TEXT_SIZE) {
+    struct uuid id;
+    char text[UUID_TEXT_SIZE] = {0};
+    size_t length = strcspn(value, ",");
+    if (length != sizeof text - 1) {
+      return false;
+    }
+    memcpy(text, value, length);
+    if (uuid_parse(text, &id) < 0) {
+      return false;
+    }
+    if (value[length] == '\0') {
+      return true;
+    }
+  }
+}
+
+/// An absolute path, the name of a file beside this one, or a directory.id and the name of a file there.
+static bool is_metadata_name(const char *value)
+{
+  if (value[0] == '/') {
+    return true;
+  }
+  const char *slash = strchr(value, '/');
+  const char *name = slash == NULL ? value : slash + 1;
+  if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strchr(name, '/') != NULL) {
+    return false;
+  }
+  struct uuid id;
+  char text[UUID_TEXT_SIZE] = {0};
+  if (slash == NULL) {
+    return true;
+  }
+  if ((size_t)(slash - value) != sizeof text - 1) {
+    return false;
+  }
+  memcpy(text, value, sizeof text - 1);
+  return uuid_parse(text, &id) == 0;
+}
+
 /// Takes a line whose key is known; `is_known` tells.
 static int take_line(const struct meta_line *line, struct meta_properties *props, int32_t *version, bool *is_known)
 {
@@ -153,11 +197,19 @@ static int take_line(const struct meta_line *line, struct meta_properties *props
     return uuid_parse(line->value, &props->directory_id) < 0 ? malformed(line) : 0;
   }
   if (strcmp(line->key, "luka.metadata") == 0) {
-    if (line->value[0] != '/') {
+    if (!is_metadata_name(line->value)) {
       return malformed(line);
     }
     mem_free(props->metadata);
     props->metadata = mem_strdup(line->value);
+    return 0;
+  }
+  if (strcmp(line->key, "luka.directories") == 0) {
+    if (!is_id_list(line->value)) {
+      return malformed(line);
+    }
+    mem_free(props->directories);
+    props->directories = mem_strdup(line->value);
     return 0;
   }
   *is_known = false;
@@ -286,10 +338,9 @@ int meta_properties_write(const char *path, const struct meta_properties *props)
     uuid_format(&props->directory_id, id);
   }
   const char *pairs[][2] = {
-      {"node.id", props->node_id < 0 ? NULL : node},
-      {"cluster.id", props->cluster_id},
-      {"directory.id", id[0] == '\0' ? NULL : id},
-      {"luka.metadata", props->metadata},
+      {"node.id", props->node_id < 0 ? NULL : node}, {"cluster.id", props->cluster_id},
+      {"directory.id", id[0] == '\0' ? NULL : id},   {"luka.metadata", props->metadata},
+      {"luka.directories", props->directories},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
     if (pairs[i][1] != NULL) {

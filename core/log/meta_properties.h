@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // meta.properties, the file that says whose a data directory is. Both of Kafka's forms are read (version 0 with
-// broker.id, version 1 with node.id and directory.id); version 1 is written, with one line of our own that names the
-// metastore the partitions are known to. Lines of others are kept. Waits for the disk: start-up.
+// broker.id, version 1 with node.id and directory.id); version 1 is written, with two lines of our own: what
+// metastore knows the partitions, and which directories belong together. Lines of others are kept. Waits for the disk:
+// start-up.
 #pragma once
 
 #include <stdint.h>
@@ -14,7 +15,8 @@ struct meta_properties {
   int32_t node_id;          ///< node.id or broker.id; -1: not said
   char *cluster_id;         ///< cluster.id, owned; NULL: not said
   struct uuid directory_id; ///< directory.id; zero: not said
-  char *metadata;           ///< luka.metadata, the absolute path of the metastore, owned; NULL: not said
+  char *metadata;           ///< luka.metadata, see log_manager_metadata.c, owned; NULL: not said
+  char *directories;        ///< luka.directories, the ids of all directories, commas between, owned; NULL: not said
   char *others;             ///< lines with other keys, as they are to be written, owned; NULL: none
 };
 

@@ -21,6 +21,7 @@ static const char *const errinj_names[ERRINJ_COUNT] = {
     [ERRINJ_FILE_TRUNCATE] = "file_truncate", [ERRINJ_DIR_RENAME] = "dir_rename",
     [ERRINJ_DIR_MAKE] = "dir_make",           [ERRINJ_LOG_FLUSH] = "log_flush",
     [ERRINJ_API_ENCODE] = "api_encode",       [ERRINJ_DIR_REMOVE_FILE] = "dir_remove_file",
+    [ERRINJ_FILE_COPY] = "file_copy",
 };
 
 void errinj_set(enum errinj_point point, int64_t nth, int err)

@@ -17,6 +17,7 @@
 #include "replica/high_watermark.h"
 #include "replica/log_settings.h"
 #include "replica/partition.h"
+#include "replica/retry.h"
 #include "replica/table.h"
 #include "replica/watch.h"
 
@@ -25,6 +26,7 @@ enum { REPLICA_LOG_INTERVAL_MS = 1000 };
 struct replica_manager {
   struct replica_manager_options options; ///< borrowed things
   struct partition_directory directory;   ///< written by the control thread
+  struct replica_retries *retries;        ///< logs that did not open for now; owned
 };
 
 /// One replica of a change.
@@ -49,20 +51,30 @@ struct replica_change {
   void *arg;                       ///< for done
 };
 
+static void replica_retried(struct partition *part, const struct log_wanted *wanted, int32_t leader_epoch,
+                            bool is_leader);
+
 struct replica_manager *replica_manager_new(const struct replica_manager_options *options)
 {
   struct replica_manager *manager = mem_zalloc(sizeof *manager);
   manager->options = *options;
   partition_directory_create(&manager->directory);
+  manager->retries = replica_retries_new(options->logs, options->pool, options->control, replica_retried);
   return manager;
 }
 
 void replica_manager_delete(struct replica_manager *manager)
 {
   if (manager != NULL) {
+    replica_retries_delete(manager->retries);
     partition_directory_destroy(&manager->directory);
     mem_free(manager);
   }
+}
+
+void replica_manager_pause(struct replica_manager *manager)
+{
+  replica_retries_pause(manager->retries);
 }
 
 struct partition *replica_manager_find(struct replica_manager *manager, const struct uuid *topic_id, int32_t index)
@@ -153,25 +165,54 @@ static void replica_gather(struct replica_change *change, const struct metadata_
   }
 }
 
-/// Gives a partition its log and its role; nobody else knows it yet.
+/// Gives a partition its log, which is open, and its role. While holding the appender, or before anybody else knows it.
+static void replica_give_log(struct partition *part, const struct log_wanted *wanted, int32_t leader_epoch,
+                             bool is_leader)
+{
+  struct partition_state state = {.leader_epoch = leader_epoch};
+  // Readers look at it when they have seen the role.
+  part->log = wanted->log;
+  state.role = is_leader ? PARTITION_LEADER : PARTITION_FOLLOWER;
+  if (is_leader) {
+    log_assign_leader_epoch(part->log, leader_epoch);
+  }
+  state.log_start_offset = log_start_offset(part->log);
+  state.epoch_start_offset = log_end_offset(part->log);
+  state.high_watermark = is_leader ? log_end_offset(part->log) : wanted->high_watermark;
+  state.last_stable_offset = high_watermark_stable_offset(part, state.high_watermark);
+  partition_write_state(part, &state);
+}
+
+/// The same for one whose log did not open at once. While holding the appender.
+static void replica_retried(struct partition *part, const struct log_wanted *wanted, int32_t leader_epoch,
+                            bool is_leader)
+{
+  struct partition_state state;
+  partition_read_state(part, &state);
+  if (state.role == PARTITION_DELETED || log_manager_is_offline(part->manager->options.logs, wanted->log)) {
+    part->log = wanted->log; // whoever drops it deletes the log
+    return;
+  }
+  replica_give_log(part, wanted, leader_epoch, is_leader);
+  watch_notify_all(part);
+}
+
+/// Begins a partition that nobody else knows yet.
 static void replica_begin(struct replica_entry *entry, struct log_wanted *wanted)
 {
   struct partition *part = entry->part;
-  struct partition_state state = {.role = PARTITION_OFFLINE, .leader_epoch = entry->leader_epoch};
-  if (wanted->log == NULL) {
-    slog_error("partition %s-%d is offline: %s", part->topic, part->index, error_text(wanted->error));
-  } else {
-    part->log = wanted->log;
-    state.role = entry->is_leader ? PARTITION_LEADER : PARTITION_FOLLOWER;
-    if (entry->is_leader) {
-      log_assign_leader_epoch(part->log, entry->leader_epoch);
-    }
-    state.log_start_offset = log_start_offset(part->log);
-    state.epoch_start_offset = log_end_offset(part->log);
-    state.high_watermark = entry->is_leader ? log_end_offset(part->log) : wanted->high_watermark;
-    state.last_stable_offset = high_watermark_stable_offset(part, state.high_watermark);
+  if (wanted->log != NULL) {
+    replica_give_log(part, wanted, entry->leader_epoch, entry->is_leader);
+    return;
   }
+  struct partition_state state = {.role = PARTITION_OFFLINE, .leader_epoch = entry->leader_epoch};
   partition_write_state(part, &state);
+  bool may_pass = log_manager_may_pass(wanted->error);
+  slog_error("partition %s-%d is offline%s: %s", part->topic, part->index, may_pass ? " for now" : "",
+             error_text(wanted->error));
+  if (may_pass) {
+    replica_retries_add(part->manager->retries, part, wanted, entry->leader_epoch, entry->is_leader);
+  }
 }
 
 /// Control thread, logs are open: the partitions can be found from now on.
@@ -264,6 +305,11 @@ static void replica_drop_next(struct replica_change *change)
   }
 }
 
+static void replica_drop_retried(void *arg)
+{
+  replica_drop_next(arg);
+}
+
 static void replica_dropped_role(struct append_job *job)
 {
   replica_drop_next(CONTAINER_OF(job, struct replica_entry, job)->change);
@@ -288,6 +334,7 @@ void replica_manager_drop(struct replica_manager *manager, const struct metadata
   partition_directory_change(&manager->directory, NULL, 0, parts, (size_t)change->count);
   mem_free(parts);
   change->pending = change->count + 1;
+  change->pending += replica_retries_drop(manager->retries, replica_drop_retried, change) ? 1 : 0;
   for (int32_t i = 0; i < change->count; i++) {
     struct append_job *job = &change->entries[i].job;
     job->reply = manager->options.control;
@@ -304,11 +351,7 @@ void replica_manager_drop(struct replica_manager *manager, const struct metadata
 /// While holding the appender: the log has the topic's new configs from the next append on.
 static void replica_configure_log(struct append_job *job)
 {
-  struct partition_state state;
-  partition_read_state(job->part, &state);
-  if (state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER) {
-    log_set_config(job->part->log, &CONTAINER_OF(job, struct replica_entry, job)->config);
-  }
+  log_settings_apply(job, &CONTAINER_OF(job, struct replica_entry, job)->config);
 }
 
 /// Control thread: one more log has its settings.
@@ -343,6 +386,7 @@ void replica_manager_configure(struct replica_manager *manager, const struct met
   change->pending = change->count + 1;
   for (int32_t i = 0; i < change->count; i++) {
     struct append_job *job = &change->entries[i].job;
+    replica_retries_configure(manager->retries, change->entries[i].part, &change->entries[i].config);
     job->reply = manager->options.control;
     job->change = replica_configure_log;
     job->done = replica_configured;

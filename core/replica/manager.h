@@ -38,6 +38,9 @@ struct replica_manager_options {
 
 struct replica_manager *replica_manager_new(const struct replica_manager_options *options);
 
+/// Starts nothing more by itself: logs that did not open are not tried again. Control thread, before it ends.
+void replica_manager_pause(struct replica_manager *manager);
+
 /// Frees it and its partitions, when no loop runs any more. NULL is fine.
 void replica_manager_delete(struct replica_manager *manager);
 
@@ -49,7 +52,8 @@ void replica_manager_log_hooks(struct replica_manager *manager, struct log_manag
 typedef void (*replica_change_done_fn)(void *arg, int result);
 
 /// Opens the replicas that `topics` have on this broker and makes it their leader where they say so. A replica that
-/// cannot be opened is reported and stays offline. Control thread.
+/// cannot be opened is reported and stays offline; where space or open files are missing, it is tried again
+/// (replica/retry.h). Control thread.
 ///
 /// @param topics  borrowed until done
 /// @param is_load  the topics were there before this start: all logs are opened in one go, in the calling thread, and

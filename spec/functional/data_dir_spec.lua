@@ -385,3 +385,143 @@ describe("A broker", function()
     assert_kept(broker)
   end)
 end)
+
+describe("Data folders that are moved as a whole", function()
+  local function sh(command) assert.equal(0, os.execute(command), command) end
+
+  --- A broker over root/a and root/b that has a record in each of two partitions, stopped again.
+  local function filled(root)
+    local broker = brokers.start { data = root .. "/a", set = { "data=" .. root .. "/b" } }
+    local client = broker:connect()
+    local topic = requests.create(client, "t", { partitions = 2 })
+    for partition = 0, 1 do requests.append(client, topic, records.batch(), { partition = partition }) end
+    client:close()
+    assert.equal(0, broker:stop())
+    assert.truthy(unit.read_file(root .. "/b/t-1/partition.metadata"))
+  end
+
+  --- Starts over root/a and root/b, and finds the records; the broker is stopped.
+  local function assert_has_records(a, b)
+    local broker = brokers.start { data = a, set = { "data=" .. b } }
+    local client = broker:connect()
+    local topic = requests.find(client, "t")
+    for partition = 0, 1 do assert.equal(1, requests.end_offset(client, topic, partition)) end
+    client:close()
+    assert.equal(0, broker:stop())
+    assert.is_nil(broker:log():match "stray")
+  end
+
+  local function named(dir) return (unit.read_file(dir .. "/meta.properties"):match "luka.metadata=([^\n]*)") end
+
+  it("name their metadata without a path, the one it does not lie in by the id of the other", function()
+    local root = brokers.temp_dir()
+    filled(root)
+    assert.equal("luka.mdb", named(root .. "/a"))
+    assert.equal(unit.read_file(root .. "/a/meta.properties"):match "directory.id=([^\n]*)" .. "/luka.mdb", named(root .. "/b"))
+  end)
+
+  it("are found where they are then, moved or copied, together or each for itself", function()
+    local root, other, third = brokers.temp_dir(), brokers.temp_dir(), brokers.temp_dir()
+    filled(root)
+    sh(("cp -r %s/a %s/b %s"):format(root, root, other))
+    assert_has_records(other .. "/a", other .. "/b")
+    sh(("mv %s/a %s/elsewhere"):format(root, third))
+    assert_has_records(third .. "/elsewhere", root .. "/b")
+  end)
+
+  it("are found when an older version wrote the path, and name it anew", function()
+    local root, other = brokers.temp_dir(), brokers.temp_dir()
+    filled(root)
+    for _, dir in ipairs { root .. "/a", root .. "/b" } do
+      sh(("sed -i 's#^luka.metadata=.*#luka.metadata=%s/a/luka.mdb#' %s/meta.properties"):format(root, dir))
+    end
+    assert_has_records(root .. "/a", root .. "/b")
+    for _, dir in ipairs { root .. "/a", root .. "/b" } do
+      sh(("sed -i 's#^luka.metadata=.*#luka.metadata=%s/a/luka.mdb#' %s/meta.properties"):format(root, dir))
+    end
+    sh(("mv %s/a %s/b %s"):format(root, root, other))
+    assert_has_records(other .. "/a", other .. "/b")
+    assert.equal("luka.mdb", named(other .. "/a"))
+  end)
+
+  it("are refused without the one that the metadata lies in, or when that is in another one's place", function()
+    local root, other = brokers.temp_dir(), brokers.temp_dir()
+    filled(root)
+    filled(other)
+    local broker = brokers.start { data = root .. "/b", set = { "metadata=" .. root .. "/a/luka.mdb" }, wait = false }
+    assert.equal(2, broker:wait_exit())
+    assert.truthy(broker:log():match "directory%.id, but none of the configured", broker:log())
+    broker = brokers.start { data = other .. "/a", set = { "data=" .. root .. "/b" }, wait = false }
+    assert.equal(2, broker:wait_exit())
+    assert_has_records(root .. "/a", root .. "/b")
+  end)
+end)
+
+describe("A data folder that is missing", function()
+  local a, b, broker, client
+
+  local function start()
+    broker = brokers.start { data = a, set = { "data=" .. b } }
+    client = broker:connect()
+  end
+  local function stop()
+    client:close()
+    assert.equal(0, broker:stop())
+  end
+
+  --- Errors of the topic's partitions, by number, as Metadata has them.
+  local function errors(name)
+    local out = {}
+    for _, part in ipairs(requests.find(client, name).partitions) do out[part.partition_index] = part.error_code end
+    return out
+  end
+
+  --- A topic with a record in each of four partitions, two in each folder; the errors when b is not there.
+  local function filled()
+    local root = brokers.temp_dir()
+    a, b = root .. "/a", root .. "/b"
+    start()
+    local topic = requests.create(client, "t", { partitions = 4 })
+    local there = {}
+    for partition = 0, 3 do
+      requests.append(client, topic, records.batch(), { partition = partition })
+      there[partition] = exists(("%s/t-%d"):format(b, partition)) and 5 or 0
+    end
+    stop()
+    return there
+  end
+
+  for _, what in ipairs { "not there", "an empty one of another disk" } do
+    it("has its partitions offline, not begun anew, while it is " .. what, function()
+      local there = filled()
+      assert(os.rename(b, b .. "-away"))
+      if what ~= "not there" then stat.mkdir(b) end
+      -- Twice: the one that was made in its place is none of those that are missed.
+      for round = 1, 2 do
+        start()
+        assert.same(there, errors "t")
+        assert.truthy(broker:log():match "a data directory with directory%.id=%S+ is missing")
+        local new = requests.create(client, "new" .. round, { partitions = 2 })
+        for partition = 0, 1 do assert.equal(0, requests.append(client, new, records.batch(), { partition = partition })) end
+        stop()
+      end
+      assert(os.rename(b, b .. "-empty") and os.rename(b .. "-away", b))
+      start()
+      assert.same({ [0] = 0, 0, 0, 0 }, errors "t")
+      for partition = 0, 3 do assert.equal(1, requests.end_offset(client, requests.find(client, "t"), partition)) end
+      stop()
+    end)
+  end
+
+  it("is not missed any more when luka.directories does not name it", function()
+    local there = filled()
+    assert(os.rename(b, b .. "-away"))
+    assert.equal(0, os.execute(("sed -i /luka.directories/d %s/meta.properties"):format(a)))
+    start()
+    assert.same({ [0] = 0, 0, 0, 0 }, errors "t")
+    for partition = 0, 3 do
+      assert.equal(there[partition] == 0 and 1 or 0, requests.end_offset(client, requests.find(client, "t"), partition))
+    end
+    stop()
+  end)
+end)

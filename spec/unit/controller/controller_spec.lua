@@ -249,6 +249,23 @@ describe("controller", function()
     assert.are_not.equal(first, uuid(create({ "a" })[0].id))
   end)
 
+  it("removes the nodes of a deleted topic later when the disk was full, before the next change", function()
+    start()
+    create { "a" }
+    C.errinj_set_once(C.ERRINJ_FILE_SYNC, 2, 28) -- the second write of the deletion
+    assert.equal(0, drop("a")[0].error_code)
+    assert.is_nil(topic "a")
+    assert.equal("a", children "/brokers/topics")
+    assert.equal("a", children "/admin/delete_topics")
+    assert.equal(0, create({ "a", 3 })[0].error_code)
+    assert.equal(3, topic("a").partition_count)
+    assert.equal("", children "/admin/delete_topics")
+    C.errinj_set_once(C.ERRINJ_FILE_SYNC, 2, 28)
+    assert.equal(0, drop("a")[0].error_code)
+    assert.equal(3, drop("b")[0].error_code)
+    assert.equal("", children "/brokers/topics")
+  end)
+
   it("deletes a topic of the longest name", function()
     start()
     local name = ("y"):rep(249)

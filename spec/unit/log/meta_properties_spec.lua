@@ -97,6 +97,11 @@ describe("meta.properties", function()
     { "an empty cluster id", "version=1\ncluster.id=\n", ":2: '' is not a value of cluster.id" },
     { "a directory id that is none", "version=1\ndirectory.id=abc\n", ":2: 'abc' is not a value of directory.id" },
     { "a metadata path that is not absolute", "version=1\nluka.metadata=x/luka.mdb\n", ":2: 'x/luka.mdb' is not a value of luka.metadata" },
+    { "metadata without a name", "version=1\nluka.metadata=..\n", ":2: '..' is not a value of luka.metadata" },
+    { "metadata of a directory without a name", "version=1\nluka.metadata=CnQGVsAts4a6d3yaNAz57w/\n", "is not a value of luka.metadata" },
+    { "metadata deeper in a directory", "version=1\nluka.metadata=CnQGVsAts4a6d3yaNAz57w/a/b\n", "is not a value of luka.metadata" },
+    { "directories that have no ids", "version=1\nluka.directories=CnQGVsAts4a6d3yaNAz57w,x\n", "is not a value of luka.directories" },
+    { "directories that end with a comma", "version=1\nluka.directories=CnQGVsAts4a6d3yaNAz57w,\n", "is not a value of luka.directories" },
     { "zero bytes of a power cut", ("\0"):rep(40), ":1: not a text file" },
   }
   for _, case in ipairs(bad) do
