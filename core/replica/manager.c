@@ -375,7 +375,7 @@ void replica_manager_configure(struct replica_manager *manager, const struct met
   for (int32_t i = 0; i < count; i++) {
     for (int32_t j = 0; j < topics[i]->partition_count; j++) {
       struct partition *part = replica_manager_find(manager, &topics[i]->id, j);
-      if (part != NULL && part->log != NULL && replica_is_here(manager, &topics[i]->partitions[j])) {
+      if (part != NULL && replica_is_here(manager, &topics[i]->partitions[j])) {
         struct replica_entry *entry = &change->entries[change->count++];
         entry->part = partition_ref(part);
         entry->change = change;

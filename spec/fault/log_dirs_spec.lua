@@ -189,6 +189,22 @@ describe("A topic that is created while there are no file descriptors", function
     for partition = 0, 2 do assert.equal(0, requests.append(client, topic, records.batch(), { partition = partition })) end
   end)
 
+  it("opens with the configs that it was given meanwhile", function()
+    exhaust()
+    local topic = requests.create(client, "late")
+    local answer = client:ask("IncrementalAlterConfigs", 1, { validate_only = false, resources = { { resource_type = 2,
+      resource_name = "late", configs = { { name = "cleanup.policy", config_operation = 0, value = "compact" } } } } })
+    assert.equal(0, answer.responses[1].error_code)
+    set_limit(limit)
+    requests.wait_until("the partition is open", function() return partitions_of(client, "late")[1][1] == 0 end)
+    local batch = records.batch { records = { { key = "k", value = "v" } } }
+    assert.equal(0, requests.append(client, topic, batch))
+    -- A log that is compacted refuses DeleteRecords: POLICY_VIOLATION.
+    answer = client:ask("DeleteRecords", 2, { timeout_ms = 1000, topics = {
+      { name = "late", partitions = { { partition_index = 0, offset = 1 } } } } })
+    assert.equal(44, answer.topics[1].partitions[1].error_code)
+  end)
+
   it("can be deleted before, and created again", function()
     exhaust()
     local topic = requests.create(client, "late", { partitions = 3 })
