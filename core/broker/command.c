@@ -93,6 +93,9 @@ int command_run(int argc, char **argv)
   } else if (status == COMMAND_OK) {
     status = command.verb->run(&command);
   }
+  for (int i = 0; i < command.set_count; i++) {
+    mem_free((char *)command.sets[i].key);
+  }
   mem_free(command.sets);
   return status;
 }
@@ -193,15 +196,16 @@ static int command_take_format(struct command *command, const char *value)
   return COMMAND_OK;
 }
 
-/// Takes "key=value", which is cut in two in place.
-static int command_take_set(struct command *command, char *value)
+/// Takes "key=value", which is cut in two; in a copy, since `ps` shows the arguments.
+static int command_take_set(struct command *command, const char *value)
 {
-  char *equals = strchr(value, '=');
+  const char *equals = strchr(value, '=');
   if (equals == NULL || equals == value) {
     return command_refuse("--set: got '%.100s', expected key=value", value);
   }
-  *equals = '\0';
-  command->sets[command->set_count++] = (struct config_override){.key = value, .value = equals + 1};
+  char *key = mem_strdup(value);
+  key[equals - value] = '\0';
+  command->sets[command->set_count++] = (struct config_override){.key = key, .value = equals + 1};
   return COMMAND_OK;
 }
 

@@ -10,6 +10,7 @@
 // It is made with the cluster's id, or before topics are read, and removed when all directories are this broker's and
 // their logs are open. A start that finds it goes on with the adoption as if it had been asked to.
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -148,6 +149,10 @@ static void keep_topic(struct loader *loader, const struct adopt_topic *adopted)
 
 static void report_topic(const struct adopt_topic *adopted)
 {
+  char missing[64] = "";
+  if (adopted->missing > 0) {
+    snprintf(missing, sizeof missing, ", %d of them without a folder", adopted->missing);
+  }
   const struct metadata_topic *topic = adopted->topic;
   int32_t added = topic->partition_count - adopted->old_count;
   const char *plural = controller_plural(added);
@@ -156,16 +161,14 @@ static void report_topic(const struct adopt_topic *adopted)
               topic->name, adopted->raised, controller_plural(adopted->raised));
   }
   if (adopted->old_count > 0 && added > 0) {
-    slog_info("adopted %d partition%s of topic %s, which is known: %d without a folder", added, plural, topic->name,
-              adopted->missing);
+    slog_info("adopted %d partition%s%s of topic %s, which is known", added, plural, missing, topic->name);
   } else if (adopted->old_count == 0 && topic->is_internal) {
-    slog_info("adopted topic %s with %d partition%s, %d of them without a folder", topic->name, added, plural,
-              adopted->missing);
+    slog_info("adopted topic %s with %d partition%s%s", topic->name, added, plural, missing);
   } else if (adopted->old_count == 0) {
     slog_info(
-        "adopted topic %s with %d partition%s, %d of them without a folder: retention.ms=-1, "
-        "retention.bytes=-1, cleanup.policy=delete until someone sets them",
-        topic->name, added, plural, adopted->missing);
+        "adopted topic %s with %d partition%s%s: retention.ms=-1, retention.bytes=-1, cleanup.policy=delete until "
+        "someone sets them",
+        topic->name, added, plural, missing);
   }
 }
 

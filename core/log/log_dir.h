@@ -79,6 +79,7 @@ struct log_dir {
   size_t future_count;               ///< how many
   size_t log_count;                  ///< open logs; guarded by the manager's lock
   _Atomic(int64_t) space_asked_ms;   ///< monotonic time of the last look at the free space
+  _Atomic(bool) is_short;            ///< it has less than the reserve free, which was logged
   _Atomic(int64_t) space_free_bytes; ///< what it saw; -1: not asked yet, or the disk does not say
 };
 

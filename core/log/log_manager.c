@@ -18,10 +18,36 @@
 #include "os/dir.h"
 #include "os/thread.h"
 
+/// Whether one path leads into a folder of another, as both are written.
+static bool is_inside(const char *path, const char *outer)
+{
+  size_t length = strlen(outer);
+  while (length > 1 && outer[length - 1] == '/') {
+    length--;
+  }
+  size_t slashes = strncmp(path, outer, length) == 0 ? strspn(path + length, "/") : 0;
+  return slashes > 0 && path[length + slashes] != '\0';
+}
+
+/// One directory inside another would be taken for what the other holds.
+static int check_nesting(const struct log_manager_config *config)
+{
+  for (size_t i = 0; i < config->dir_count; i++) {
+    for (size_t j = 0; j < config->dir_count; j++) {
+      if (is_inside(config->dirs[i], config->dirs[j])) {
+        return error_set(ERR_CONFIG, "data directory %s lies inside %s: give each a folder of its own", config->dirs[i],
+                         config->dirs[j]);
+      }
+    }
+  }
+  return 0;
+}
+
 /// Opens all directories. One that answers as a broken disk does is offline from the start.
 static int open_dirs(struct log_manager *mgr, const struct log_manager_config *config)
 {
   size_t working = 0;
+  TRY(check_nesting(config));
   for (size_t i = 0; i < config->dir_count; i++) {
     struct log_dir *dir = &mgr->dirs[i];
     int result = log_dir_open(dir, config->dirs[i]);
@@ -324,19 +350,43 @@ static int64_t free_space(struct log_dir *dir)
   return atomic_load(&dir->space_free_bytes);
 }
 
+/// True when a directory has more than the reserve free; a change is logged.
+static bool has_space(struct log_dir *dir, int64_t reserve_bytes)
+{
+  enum { BYTES_PER_MIB = 1024 * 1024 };
+  int64_t free_bytes = free_space(dir);
+  bool is_short = free_bytes >= 0 && free_bytes <= reserve_bytes;
+  if (atomic_load_explicit(&dir->is_short, memory_order_relaxed) == is_short ||
+      atomic_exchange(&dir->is_short, is_short) == is_short) {
+    return !is_short;
+  }
+  if (is_short) {
+    slog_warn("%s: writes are refused: %" PRId64 " MiB are free, and %" PRId64
+              " MiB are to stay free (log_dir_reserve_bytes)",
+              dir->path, free_bytes / BYTES_PER_MIB, reserve_bytes / BYTES_PER_MIB);
+  } else {
+    slog_info("%s has space again: writes are taken", dir->path);
+  }
+  return !is_short;
+}
+
 void log_manager_ask_space(struct log_manager *mgr)
 {
   for (size_t i = 0; i < mgr->dir_count; i++) {
     if (!atomic_load(&mgr->dirs[i].is_offline)) {
-      free_space(&mgr->dirs[i]);
+      has_space(&mgr->dirs[i], mgr->reserve_bytes);
     }
   }
 }
 
 bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes)
 {
-  int64_t free_bytes = free_space(log_manager_dir_of(mgr, log));
-  return free_bytes < 0 || free_bytes > reserve_bytes;
+  return has_space(log_manager_dir_of(mgr, log), reserve_bytes);
+}
+
+void log_manager_forget_space(struct log_manager *mgr, struct log *log)
+{
+  atomic_store(&log_manager_dir_of(mgr, log)->space_asked_ms, 0);
 }
 
 /// Logs of one directory that several threads close.

@@ -268,6 +268,9 @@ void log_manager_usage(struct log_manager *mgr, void (*each_dir)(void *arg, cons
 /// True while free space of the log's file system is above `reserve_bytes`; asks the disk at most every second.
 bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes);
 
+/// Has the next log_manager_has_space() ask the disk: a write found it full.
+void log_manager_forget_space(struct log_manager *mgr, struct log *log);
+
 /// Stops the timers; nothing more is submitted to the pool. On the control loop's thread.
 void log_manager_pause(struct log_manager *mgr);
 

@@ -148,7 +148,7 @@ static void add_missing(struct log_manager *mgr, const struct uuid *id, const st
     uuid_format(id, text);
     slog_warn(
         "a data directory with directory.id=%s is missing: partitions that are in no other one stay offline. If "
-        "it is gone for good, remove luka.directories from %s",
+        "it is gone for good, remove this id from luka.directories in %s",
         text, dir->meta_path);
   }
   mgr->missing = mem_realloc(mgr->missing, (mgr->missing_count + 1) * sizeof *mgr->missing);

@@ -90,8 +90,7 @@ static int append_write(struct partition *part, struct log_batch *batches, int c
   for (int i = 0; i < count; i++) {
     batches[i].result = ERR_NO_SPACE;
   }
-  return error_set(ERR_NO_SPACE, "the disk of %s is full up to the reserve (log_dir_reserve_bytes)",
-                   log_dir(part->log));
+  return error_set(ERR_NO_SPACE, "%s: no space but what is kept free", log_dir(part->log));
 }
 
 /// Appends the run of appends at the head of the ready list with one write.

@@ -568,9 +568,21 @@ void replica_manager_flush_failed(struct replica_manager *manager, struct partit
   replica_fail_dir(manager, part, error_record(ERR_IO, 0, detail.file, detail.line, "%s", detail.message));
 }
 
+/// Whether there is no more space than the reserve, now that an append found none.
+static bool replica_is_disk_short(struct replica_manager *manager, struct partition *part)
+{
+  if (manager != NULL && replica_manager_has_space(manager, part)) {
+    log_manager_forget_space(manager->options.logs, part->log);
+  }
+  return !replica_manager_has_space(manager, part);
+}
+
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error)
 {
-  replica_report(part, "append to");
+  // Of a full disk the log gets one line for all its partitions.
+  if (error != ERR_NO_SPACE || !replica_is_disk_short(manager, part)) {
+    replica_report(part, "append to");
+  }
   replica_fail_dir(manager, part, error);
 }
 

@@ -81,7 +81,12 @@ describe("A full disk", function()
       fill(client, topic, case.size, stored)
       check(client, topic, stored)
       local log = broker:log()
-      assert.truthy(log:find("No space left on device", 1, true) or log:find("full up to the reserve", 1, true), log)
+      assert.truthy(log:find("No space left on device", 1, true) or log:find("writes are refused", 1, true), log)
+      if case.reserve > 0 then
+        assert.truthy(log:find("data: writes are refused: %d MiB are free, and 1 MiB are to stay free %(log_dir_reserve_bytes%)"), log)
+        assert.truthy(log:find("data has space again: writes are taken", 1, true), log)
+        assert.is_nil(log:find("append to", 1, true))
+      end
       assert.is_nil(broker:log():find("offline", 1, true))
 
       -- The same after a crash: recovery has no room either.

@@ -116,7 +116,7 @@ describe("A directory that Kafka wrote", function()
 
   it("has topics that keep everything until someone says otherwise, and says so", function()
     for _, name in ipairs { "golden-plain", "golden-compact", "golden-txn" } do
-      assert.truthy(broker:log():find(("adopted topic %s with 1 partition, 0 of them without a folder: retention.ms=-1, "
+      assert.truthy(broker:log():find(("adopted topic %s with 1 partition: retention.ms=-1, "
         .. "retention.bytes=-1, cleanup.policy=delete until someone sets them"):format(name), 1, true), broker:log())
       local answer = client:ask("DescribeConfigs", 4, { resources = { { resource_type = 2, resource_name = name,
         configuration_keys = { "cleanup.policy", "retention.ms", "retention.bytes" } } } })

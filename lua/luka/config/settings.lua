@@ -137,7 +137,8 @@ local function read_config(check, name, value, origin, path)
   local expected = check(name, text)
   if expected then
     local hint = expected:match "^a whole number" and unit_hint(value, origin) or ""
-    failure.raise(origin, path, "got %s, expected %s%s", value_of.show(value), with_unit(expected, path), hint)
+    local shown = value_of.show(type(value) == "table" and text or value)
+    failure.raise(origin, path, "got %s, expected %s%s", shown, with_unit(expected, path), hint)
   end
   return text
 end

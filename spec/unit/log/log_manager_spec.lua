@@ -42,6 +42,18 @@ describe("a log manager", function()
       C.log_manager_abandon(mgr)
     end)
 
+    it("refuses one inside another, and makes neither", function()
+      for _, pair in ipairs { { dir .. "/a", dir .. "/a/x-0" }, { dir .. "/a//b", dir .. "/a/" } } do
+        local mgr, code, message = logs.new(pair)
+        assert.is_nil(mgr)
+        assert.equal(C.ERR_CONFIG, code)
+        assert.is_truthy(message:find("lies inside", 1, true), message)
+        assert.is_nil(io.open(dir .. "/a"))
+      end
+      local mgr = assert(logs.new { dir .. "/a", dir .. "/ab" })
+      C.log_manager_abandon(mgr)
+    end)
+
     it("refuses one that is named twice, also by another path", function()
       local mgr, code, message = logs.new { dir, dir .. "/" }
       assert.is_nil(mgr)
@@ -108,7 +120,7 @@ describe("a log manager", function()
       assert.is_true(was_clean { dir })
       assert.equal(0, C.log_manager_stop((logs.started({ dir }, { { "t", 0 } }))))
       assert.is_true(was_clean { dir })
-      assert.is_true(was_clean { dir, dir .. "/new" })
+      assert.is_true(was_clean { dir, unit.temp_dir() .. "/new" })
     end)
 
     it("calls all unclean when one of them has partitions and no marker", function()
@@ -246,7 +258,7 @@ describe("a log manager", function()
 
     it("refuses those of another cluster, and changes none of them", function()
       unit.write_file(dir .. "/meta.properties", "version=1\nnode.id=7\ncluster.id=c1\n")
-      local mgr = assert(logs.new { dir .. "/new", dir })
+      local mgr = assert(logs.new { unit.temp_dir() .. "/new", dir })
       assert.equal(C.ERR_CONFIG, C.log_manager_claim(mgr, 7, "c2", "/m"))
       assert.is_truthy(logs.message():find("cluster c1", 1, true))
       assert.is_truthy(logs.message():find("cluster c2", 1, true))

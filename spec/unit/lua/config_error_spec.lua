@@ -41,6 +41,8 @@ describe("a value of the wrong type or range", function()
       "config.lua:1: broker.log_segment_bytes: got 2000000.5, expected a whole number of bytes from 1048576 to 2147483647" },
     { "names the choices of Kafka's configs", "broker { compression_type = 'lz5' }",
       'config.lua:1: broker.compression_type: got "lz5", expected one of: uncompressed, zstd, lz4, snappy, gzip, producer' },
+    { "shows the one of a list that is wrong", "broker { log_cleanup_policy = { 'compcat' } }",
+      'config.lua:1: broker.log_cleanup_policy: got "compcat", expected a list of: compact, delete' },
     { "may be a string where Kafka wants a boolean", "broker { auto_create_topics_enable = 'yes' }",
       'config.lua:1: broker.auto_create_topics_enable: got "yes", expected true or false' },
     { "may be a function", "topic 'a' { retention_ms = function() end }",
