@@ -233,6 +233,9 @@ int log_slice_load(struct log_slice *slice);
 /// Takes another reference: `copy` is released on its own.
 void log_slice_copy(const struct log_slice *slice, struct log_slice *copy);
 
+/// Whether a slice's file is the log's own still; not after the log has moved to another directory. Inside the epoch.
+bool log_slice_is_current(const struct log *log, const struct log_slice *slice);
+
 /// Gives back the file; harmless twice. Any thread.
 void log_slice_release(struct log_slice *slice);
 

@@ -490,9 +490,14 @@ void replica_manager_append_failed(struct replica_manager *manager, struct parti
   replica_fail_dir(manager, part, error);
 }
 
-void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, int error)
+void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, const struct log_slice *slice,
+                                 int error)
 {
-  if (error == ERR_IO) {
+  struct partition_state state;
+  partition_read_state(part, &state);
+  // Without a role the log may be gone already.
+  bool is_here = state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER;
+  if (error == ERR_IO && is_here && (slice == NULL || log_slice_is_current(part->log, slice))) {
     replica_report(part, "reading");
     replica_fail_dir(manager, part, error);
   }
