@@ -285,11 +285,6 @@ void log_assign_leader_epoch(struct log *log, int32_t epoch)
   }
 }
 
-int log_write_epochs(struct log *log)
-{
-  return leader_epochs_write(&log->epochs, log_dir(log));
-}
-
 // --- durability ------------------------------------------------------------------------------------------------------
 
 int log_sync_names(struct log *log)

@@ -268,6 +268,36 @@ describe("a manager whose logs move", function()
     end
   end)
 
+  it("removes the old folder with the log when that could not be done before", function()
+    local driver, mgr, wanted = begun({ a, b }, { { "t", 0 } })
+    for _ = 1, 5 do logs.append(wanted[1].log, 100) end
+    local from, to = homes(wanted)
+    assert.equal(0, C.log_manager_move_log(mgr, "t", 0, to))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 10, ENOSPC) -- all that come after the switch
+    C.log_manager_driver_run(driver)
+    assert.is_truthy(logs.wait(function() return lies_in(wanted[1].log, to) end))
+    assert.is_truthy(logs.name_like(from, "^t%-0$"))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+    assert.equal(0, C.log_manager_delete_log(mgr, wanted[1].log))
+    assert.is_nil(logs.name_like(from, "^t%-0$"))
+    assert.is_nil(logs.name_like(to, "^t%-0$"))
+    assert.is_truthy(logs.open(mgr, "t", 0, logs.id "u"))
+    assert.equal(0, C.log_manager_driver_stop(driver))
+  end)
+
+  it("settles a switched log at the stop, though its old folder could not be given up before", function()
+    local driver, mgr, wanted = begun({ a, b }, { { "t", 0 } })
+    local from, to = homes(wanted)
+    assert.equal(0, C.log_manager_move_log(mgr, "t", 0, to))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 10, ENOSPC)
+    C.log_manager_driver_run(driver)
+    assert.is_truthy(logs.wait(function() return lies_in(wanted[1].log, to) end))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+    assert.equal(0, C.log_manager_driver_stop(driver))
+    assert.is_nil(logs.name_like(from, "^t%-0$"))
+    assert.is_truthy(logs.name_like(to, "^t%-0$"))
+  end)
+
   it("writes its offsets to both directories as long as both have a folder", function()
     local driver, mgr, wanted = begun({ a, b }, { { "t", 0 } })
     for _ = 1, 5 do logs.append(wanted[1].log, 100) end
