@@ -198,9 +198,11 @@ describe("a log that moves to another folder", function()
     local slice = assert(log:slice(4, { is_cold = true }))
     local before = logs.slice_bytes(slice)
     local old = log.dir
+    assert.is_true(C.log_slice_is_current(log.log, slice))
     local move = moved(log)
     assert.equal(0, C.dir_remove_all(old))
     assert.equal(before, logs.slice_bytes(slice))
+    assert.is_false(C.log_slice_is_current(log.log, slice)) -- its disk is not the log's any more
     C.log_slice_release(slice)
     slice = assert(log:slice(4, { is_cold = true }))
     assert.equal(before, logs.slice_bytes(slice))
