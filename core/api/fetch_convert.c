@@ -191,15 +191,16 @@ static void fetch_convert_done(struct pool_job *job)
   for (int32_t i = 0; i < all->count; i++) {
     struct fetch_converted *part = &all->parts[i];
     struct fetch_item *item = part->item;
-    log_slice_release(&part->slice);
     item->read.slice.length = (int32_t)part->out.size;
     item->converted = part->out.bytes;
     if (part->result < 0) {
       item->error = fetch_convert_error(part->result);
       if (part->result == ERR_IO) {
-        replica_manager_read_failed(item->part->manager, item->part, part->result);
+        error_set(ERR_IO, "records to convert cannot be read"); // the pool's thread knows more, but that is another one
+        replica_manager_read_failed(item->part->manager, item->part, &part->slice, part->result);
       }
     }
+    log_slice_release(&part->slice);
   }
   fetch->is_loading = false;
   fetch_send(fetch);

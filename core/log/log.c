@@ -285,11 +285,6 @@ void log_assign_leader_epoch(struct log *log, int32_t epoch)
   }
 }
 
-int log_write_epochs(struct log *log)
-{
-  return leader_epochs_write(&log->epochs, log_dir(log));
-}
-
 // --- durability ------------------------------------------------------------------------------------------------------
 
 int log_sync_names(struct log *log)
@@ -322,9 +317,9 @@ static void log_wait_for_switch(struct log *log)
   enum { SWITCH_WAIT_MS = 1000 };
   int64_t until_ns = clock_mono_ns() + SWITCH_WAIT_MS * INT64_C(1000000);
   struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
-  while (log->is_switching) {
+  while (atomic_load(&log->is_switching)) {
     if (pthread_cond_timedwait(&log->switched, &log->flush_lock, &until) != 0) {
-      log->is_switching = false;
+      atomic_store(&log->is_switching, false);
     }
   }
 }

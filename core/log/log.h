@@ -214,8 +214,7 @@ struct log_read_args {
 ///
 /// @param[out] slice  release with log_slice_release(), also an empty one
 /// @return 0; ERR_OFFSET_OUT_OF_RANGE below the log start or above the log's end; ERR_AGAIN when it would have to wait
-/// for the
-///         disk: call log_read_cold() on the pool; ERR_IO, ERR_CORRUPT_BATCH
+///         for the disk: call log_read_cold() on the pool; ERR_IO, ERR_CORRUPT_BATCH
 int log_read(struct log *log, const struct log_read_args *args, struct log_slice *slice);
 
 /// The same with waiting: opens files, looks at cold indexes and headers, and brings the region into the page cache, so
@@ -232,6 +231,9 @@ int log_slice_load(struct log_slice *slice);
 
 /// Takes another reference: `copy` is released on its own.
 void log_slice_copy(const struct log_slice *slice, struct log_slice *copy);
+
+/// Whether a slice's file is the log's own still; not after the log has moved to another directory. Inside the epoch.
+bool log_slice_is_current(const struct log *log, const struct log_slice *slice);
 
 /// Gives back the file; harmless twice. Any thread.
 void log_slice_release(struct log_slice *slice);
@@ -259,8 +261,7 @@ int64_t log_size_bytes(const struct log *log);
 int log_segment_count(const struct log *log);
 int64_t log_active_base_offset(const struct log *log);
 
-// --- time (log_time.c): on the pool, inside the epoch
-// ------------------------------------------------------------------
+// --- time (log_time.c): on the pool, inside the epoch ---------------------------------------------------------------
 
 /// An offset found by time.
 struct log_time_offset {
@@ -278,8 +279,7 @@ int log_offset_by_time(struct log *log, int64_t timestamp, int64_t limit_offset,
 /// Finds the first record with the largest timestamp of the log; none when it lies at or beyond `limit_offset`.
 int log_max_timestamp(struct log *log, int64_t limit_offset, struct log_time_offset *found);
 
-// --- leader epochs (leader_epochs.c)
-// -----------------------------------------------------------------------------------
+// --- leader epochs (leader_epochs.c) --------------------------------------------------------------------------------
 
 /// The newest epoch known to the log, -1 when none. Any thread.
 int32_t log_latest_epoch(const struct log *log);
@@ -293,11 +293,7 @@ void log_epoch_end_offset(const struct log *log, int32_t epoch, int32_t *found_e
 /// The leader epoch under which `offset` was (or will be) written; -1 when unknown. Any thread.
 int32_t log_epoch_for_offset(const struct log *log, int64_t offset);
 
-/// Writes leader-epoch-checkpoint when it is behind; log_flush() and log_close() do it too. On the pool.
-int log_write_epochs(struct log *log);
-
-// --- cutting and deleting (log_truncate.c): only while holding the appender
-// ----------------------------------------------
+// --- cutting and deleting (log_truncate.c): only while holding the appender -----------------------------------------
 
 /// Drops all records from `offset` on; the batch that holds it goes whole, and the end is then that batch's base
 /// offset.
@@ -310,9 +306,8 @@ int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms);
 
 /// Drops everything and begins again with an empty segment at `end_offset`.
 ///
-/// @param log_start_offset  at most end_offset's successor batch's last offset; usually end_offset. It is above
-/// end_offset when
-///                          the leader's log starts inside a batch.
+/// @param log_start_offset  usually end_offset; above it, but within the batch that comes next, when the leader's log
+///                          starts inside a batch
 int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offset, int64_t now_ms);
 
 /// Raises the log start offset (DeleteRecords, a leader's log start); lower values change nothing. Segments wholly
@@ -358,8 +353,7 @@ struct log_retention {
 /// nothing.
 void log_retention_pick(struct log *log, int64_t now_ms, int64_t high_watermark, struct log_retention *pick);
 
-// --- producers (log_producers.c)
-// ---------------------------------------------------------------------------------------
+// --- producers (log_producers.c) ------------------------------------------------------------------------------------
 
 /// True when producers have been silent for `expiration_ms`. Any thread.
 bool log_has_expired_producers(const struct log *log, int64_t now_ms, int64_t expiration_ms);
@@ -383,8 +377,7 @@ void log_producer_list(const struct log *log, struct log_producer_info *infos);
 /// Forgets them; returns how many. While holding the appender.
 int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms);
 
-// --- durability (log.c)
-// ------------------------------------------------------------------------------------------------
+// --- durability (log.c) ---------------------------------------------------------------------------------------------
 
 /// Brings everything below `offset` (at most the end) to disk, then raises the recovery point. On the pool, without the
 /// appender; two flushes of one log wait for each other, and the second does what the first has left.

@@ -12,14 +12,29 @@
 #include "log/segment.h"
 #include "os/dir.h"
 
-struct log_entry **log_entries_take(struct log_manager *mgr, const struct log_dir *wanted, size_t *count)
+/// Whether a directory's checkpoints have lines of a log: one that moves has them in both, until the old folder is
+/// gone.
+static bool has_lines_in(const struct log_entry *entry, const struct log_dir *dir)
+{
+  const struct log_mover *mover = entry->mover;
+  return log_entry_dir(entry) == dir || (mover != NULL && (mover->from == dir || mover->to == dir));
+}
+
+static bool lies_in(const struct log_entry *entry, const struct log_dir *dir)
+{
+  return dir == NULL || log_entry_dir(entry) == dir;
+}
+
+static struct log_entry **take(struct log_manager *mgr, const struct log_dir *dir,
+                               bool (*is_wanted)(const struct log_entry *entry, const struct log_dir *dir),
+                               size_t *count)
 {
   pthread_mutex_lock(&mgr->lock);
   struct log_entry **entries = mem_array(mgr->table.count + 1, sizeof(struct log_entry *));
   size_t taken = 0;
   for (size_t i = 0; i < mgr->table.count; i++) {
     struct log_entry *entry = mgr->table.entries[i];
-    if (entry->state == LOG_ENTRY_OPEN && (wanted == NULL || log_entry_dir(entry) == wanted)) {
+    if (entry->state == LOG_ENTRY_OPEN && is_wanted(entry, dir)) {
       entry->users++;
       entries[taken++] = entry;
     }
@@ -27,6 +42,11 @@ struct log_entry **log_entries_take(struct log_manager *mgr, const struct log_di
   pthread_mutex_unlock(&mgr->lock);
   *count = taken;
   return entries;
+}
+
+struct log_entry **log_entries_take(struct log_manager *mgr, const struct log_dir *wanted, size_t *count)
+{
+  return take(mgr, wanted, lies_in, count);
 }
 
 void log_entries_release(struct log_manager *mgr, struct log_entry **entries, size_t count)
@@ -84,13 +104,23 @@ static int drop_start_offset(const struct log_entry *entry, bool *is_done)
   return result < 0 ? result : 0;
 }
 
-/// Brings the entries of a directory up to date; returns whether one of them changed.
+/// Has the directories of a log write its lines: it may lie in one, and have a copy in another. While holding the lock.
+static void mark_lines_stale(struct log_manager *mgr, const struct log_entry *entry, enum log_dir_checkpoint which)
+{
+  mgr->writers[log_entry_dir(entry) - mgr->dirs].is_stale[which] = true;
+  if (entry->mover != NULL) {
+    mgr->writers[entry->mover->from - mgr->dirs].is_stale[which] = true;
+    mgr->writers[entry->mover->to - mgr->dirs].is_stale[which] = true;
+  }
+}
+
+/// Brings the entries that have lines in a directory up to date; those that changed are stale then.
 ///
 /// @param[out] failure  the failure of the disk that kept a line from going, untouched when there was none
-static bool refresh(struct log_manager *mgr, struct log_dir *dir, enum log_dir_checkpoint which, int *failure)
+static void refresh(struct log_manager *mgr, struct log_dir *dir, enum log_dir_checkpoint which, int *failure)
 {
   size_t count = 0;
-  struct log_entry **entries = log_entries_take(mgr, dir, &count);
+  struct log_entry **entries = take(mgr, dir, has_lines_in, &count);
   int64_t *offsets = mem_array(count + 1, sizeof(int64_t));
   for (size_t i = 0; i < count; i++) {
     offsets[i] = current_offset(mgr, entries[i], which);
@@ -100,21 +130,21 @@ static bool refresh(struct log_manager *mgr, struct log_dir *dir, enum log_dir_c
       int result = drop_start_offset(entries[i], &is_done);
       offsets[i] = is_done ? -1 : old;
       if (log_manager_is_disk_failure(result)) {
-        log_manager_fail(mgr, dir, result);
-        *failure = result;
+        log_manager_fail(mgr, log_entry_dir(entries[i]), result);
+        *failure = log_entry_dir(entries[i]) == dir ? result : *failure;
       }
     }
   }
-  bool has_changed = false;
   pthread_mutex_lock(&mgr->lock);
   for (size_t i = 0; i < count; i++) {
-    has_changed = has_changed || entries[i]->offsets[which] != offsets[i];
-    entries[i]->offsets[which] = offsets[i];
+    if (entries[i]->offsets[which] != offsets[i]) {
+      entries[i]->offsets[which] = offsets[i];
+      mark_lines_stale(mgr, entries[i], which);
+    }
   }
   pthread_mutex_unlock(&mgr->lock);
   log_entries_release(mgr, entries, count);
   mem_free(offsets);
-  return has_changed;
 }
 
 /// The lines of a checkpoint; topics stay valid as long as the caller is inside the epoch. While holding the lock.
@@ -125,10 +155,7 @@ static struct checkpoint_entry *gather(struct log_manager *mgr, const struct log
   size_t used = 0;
   for (size_t i = 0; i < mgr->table.count; i++) {
     const struct log_entry *entry = mgr->table.entries[i];
-    const struct log_mover *mover = entry->mover;
-    // A log that moves has its lines in both directories, until the old folder is gone.
-    bool is_here = log_entry_dir(entry) == dir || (mover != NULL && (mover->from == dir || mover->to == dir));
-    if (is_here && entry->state != LOG_ENTRY_DELETING && entry->offsets[which] >= 0) {
+    if (has_lines_in(entry, dir) && entry->state != LOG_ENTRY_DELETING && entry->offsets[which] >= 0) {
       lines[used].topic = entry->topic;
       lines[used].partition = entry->partition;
       lines[used++].offset = entry->offsets[which];
@@ -149,11 +176,11 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
   pthread_mutex_unlock(&mgr->lock);
 
   int failure = 0;
-  bool has_changed = refresh(mgr, dir, which, &failure) && failure == 0;
+  refresh(mgr, dir, which, &failure);
   size_t count = 0;
   struct checkpoint_entry *lines = NULL;
   pthread_mutex_lock(&mgr->lock);
-  if (has_changed || (writer->is_stale[which] && failure == 0)) {
+  if (writer->is_stale[which] && failure == 0) {
     lines = gather(mgr, dir, which, &count);
     writer->is_stale[which] = false;
   }

@@ -516,6 +516,7 @@ void log_manager_abandon(struct log_manager *mgr)
     log_dir_destroy(&mgr->dirs[i]);
   }
   log_movers_forget(mgr);
+  log_wishes_destroy(mgr);
   log_rests_destroy(mgr);
   log_table_destroy(&mgr->table);
   deletion_destroy(&mgr->deletions);

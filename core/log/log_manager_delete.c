@@ -47,6 +47,7 @@ int log_manager_delete_log(struct log_manager *mgr, struct log *log)
     pthread_cond_wait(&mgr->changed, &mgr->lock);
   }
   pthread_mutex_unlock(&mgr->lock);
+  log_mover_drop(mgr, entry);
 
   struct log_dir *dir = log_entry_dir(entry);
   int result = 0;

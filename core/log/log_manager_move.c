@@ -5,12 +5,14 @@
 //
 //   COPYING    pool: some MiB at a time into <topic>-<partition>.<id>-future; then all of it on disk
 //   WAITING    for space or files; a timer tries again
-//   SWITCHING  with the appender: the copy becomes the log, its folder gets the partition's name
-//   SETTLING   pool: the switch on disk, the checkpoints of the new directory, then the old folder is renamed -delete
+//   SWITCHING  for the appender
+//   SETTLING   with the appender: the copy becomes the log, its folder gets the partition's name; then
+//              pool: the switch on disk, the checkpoints of the new directory, the old folder is renamed -delete
+//   RESTING    the last of these could not be done for want of space or files; a timer tries again
 //
 // At any moment a crash leaves one folder that counts: the old one as long as the copy is called -future, and the copy
-// from then on, which is marked (log_move.h), so that the next start renames the old one if that was not done yet. A
-// -future folder that a start finds is removed, and the move begins anew.
+// from then on, which has a higher mark (log_move.h), so that the next start renames the old one if that was not done
+// yet. A -future folder that a start finds is removed, and the move begins anew.
 //
 // A move ends by itself when its log is deleted, when its directory or the new one fails, or when somebody asks for
 // another directory. Its entry waits for steps under way (`users`) before it goes.
@@ -27,10 +29,7 @@
 #include "log/log_move.h"
 #include "os/dir.h"
 
-enum {
-  MOVER_STEP_BYTES = 8 * 1024 * 1024, // copied by one job
-  MOVER_WISHES_MAX = 1000,            // remembered for partitions that are not there yet
-};
+enum { MOVER_STEP_BYTES = 8 * 1024 * 1024 }; // copied by one job
 
 static void mover_step(struct pool_job *job);
 static void mover_settle(struct pool_job *job);
@@ -43,56 +42,6 @@ static struct log_dir *dir_at(struct log_manager *mgr, const char *path)
     }
   }
   return NULL;
-}
-
-// --- wishes ----------------------------------------------------------------------------------------------------------
-
-static size_t wish_find(const struct log_manager *mgr, const char *topic, int32_t partition)
-{
-  size_t at = 0;
-  while (at < mgr->wish_count &&
-         (mgr->wishes[at].partition != partition || strcmp(mgr->wishes[at].topic, topic) != 0)) {
-    at++;
-  }
-  return at;
-}
-
-static void wish_remove(struct log_manager *mgr, size_t at)
-{
-  mem_free(mgr->wishes[at].topic);
-  mgr->wish_count--;
-  memmove(&mgr->wishes[at], &mgr->wishes[at + 1], (mgr->wish_count - at) * sizeof *mgr->wishes);
-}
-
-/// Remembers where a partition is wanted that is not there yet; the oldest wish is forgotten when there are too many.
-static void wish_put(struct log_manager *mgr, const char *topic, int32_t partition, struct log_dir *dir)
-{
-  size_t at = wish_find(mgr, topic, partition);
-  if (at < mgr->wish_count) {
-    mgr->wishes[at].dir = dir;
-    return;
-  }
-  if (mgr->wish_count == MOVER_WISHES_MAX) {
-    wish_remove(mgr, 0);
-  }
-  if ((mgr->wish_count & (mgr->wish_count - 1)) == 0) {
-    size_t room = mgr->wish_count == 0 ? 1 : mgr->wish_count * 2;
-    mgr->wishes = mem_realloc(mgr->wishes, room * sizeof *mgr->wishes);
-  }
-  mgr->wishes[mgr->wish_count++] = (struct log_wish){.topic = mem_strdup(topic), .partition = partition, .dir = dir};
-}
-
-struct log_dir *log_manager_take_wish(struct log_manager *mgr, const char *topic, int32_t partition,
-                                      const bool *is_tried)
-{
-  size_t at = wish_find(mgr, topic, partition);
-  if (at == mgr->wish_count) {
-    return NULL;
-  }
-  struct log_dir *dir = mgr->wishes[at].dir;
-  wish_remove(mgr, at);
-  bool is_usable = !atomic_load(&dir->is_offline) && (is_tried == NULL || !is_tried[dir - mgr->dirs]);
-  return is_usable ? dir : NULL;
 }
 
 // --- movers ----------------------------------------------------------------------------------------------------------
@@ -159,6 +108,22 @@ static void release_user(struct log_manager *mgr, struct log_entry *entry)
 {
   entry->users--;
   pthread_cond_broadcast(&mgr->changed);
+}
+
+/// It becomes one of its entry's users, so that a deletion waits for it. While holding the lock.
+static void mover_use(struct log_mover *mover)
+{
+  mover->is_using = true;
+  mover->entry->users++;
+}
+
+/// It stops to be one of its entry's users, if it is. While holding the lock.
+static void mover_release(struct log_mover *mover)
+{
+  if (mover->is_using) {
+    mover->is_using = false;
+    release_user(mover->mgr, mover->entry);
+  }
 }
 
 /// Whether a move may go on: its log is there and both disks work. While holding the lock.
@@ -249,9 +214,7 @@ static int mover_copy(struct log_mover *mover, struct log *log)
     return error_set(ERR_NO_SPACE, "%s is full up to the reserve", mover->to->path);
   }
   if (mover->copy == NULL) {
-    // A mark that an earlier move left would speak for the wrong folder.
-    mover->culprit = mover->from;
-    TRY(log_move_remove_mark(log_dir(log)));
+    mover->has_older = log_move_mark(log_dir(log)) > 0;
     mover->culprit = mover->to;
     struct log_move *copy = NULL;
     TRY(log_move_new(log, mover->path, &copy));
@@ -269,6 +232,24 @@ static int mover_copy(struct log_mover *mover, struct log *log)
   return mover_blame(mover, log_move_prepare(mover->copy));
 }
 
+/// The switch did not come about: the move goes on, or somebody wanted the log elsewhere while it was tried. While
+/// holding the lock.
+static void mover_go_back(struct log_mover *mover, bool is_failed)
+{
+  struct log_entry *entry = mover->entry;
+  struct log_dir *wanted = mover->then;
+  mover->then = NULL;
+  mover->is_over = mover->is_over || is_failed;
+  if (wanted != NULL && wanted != mover->to) {
+    mover->is_cancelled = true;
+    entry->mover = NULL;
+    if (wanted != log_entry_dir(entry) && entry->state == LOG_ENTRY_OPEN) {
+      log_mover_begin(mover->mgr, entry, wanted);
+    }
+  }
+  mover_submit(mover);
+}
+
 /// With the appender held, on any thread; the log is NULL when its partition is gone or offline.
 static void mover_switch(void *work_arg, struct log *log, int64_t high_watermark)
 {
@@ -279,7 +260,9 @@ static void mover_switch(void *work_arg, struct log *log, int64_t high_watermark
   pthread_mutex_lock(&mgr->lock);
   bool may_go_on = log != NULL && mover_may_go_on(mover);
   if (may_go_on) {
-    entry->users++; // until it is settled
+    // From here on nobody gives it up, or begins another move beside it.
+    mover->state = LOG_MOVER_SETTLING;
+    mover_use(mover);
   } else if (log == NULL) {
     mover->is_over = true;
   }
@@ -296,19 +279,26 @@ static void mover_switch(void *work_arg, struct log *log, int64_t high_watermark
   pthread_mutex_lock(&mgr->lock);
   if (result == 0) {
     log_table_move(entry, mover->to);
-    mover->state = LOG_MOVER_SETTLING;
+    entry->refs++;
     if (mgr->is_running) {
       // Not as a long job: deletions, which are long ones, may wait for this.
       pool_submit(mgr->pool, &mover->job, mover_settle, NULL, NULL);
+    } else {
+      mover_release(mover); // log_movers_stop() goes on, unless the log is deleted before
+      mover->state = LOG_MOVER_RESTING;
     }
   } else {
-    mover->is_over = mover->is_over || is_failed;
-    if (may_go_on) {
-      release_user(mgr, entry);
-    }
-    mover_submit(mover);
+    mover_release(mover);
+    mover_go_back(mover, is_failed);
   }
   pthread_mutex_unlock(&mgr->lock);
+  if (result == 0) {
+    // The mover may be gone by now.
+    log_manager_tell_failed(mgr, entry);
+    pthread_mutex_lock(&mgr->lock);
+    log_entry_unref(entry);
+    pthread_mutex_unlock(&mgr->lock);
+  }
 }
 
 static void mover_step(struct pool_job *job)
@@ -352,6 +342,10 @@ void log_mover_wake(struct log_mover *mover)
 {
   if (mover->state == LOG_MOVER_WAITING && mover->mgr->is_running) {
     mover_submit(mover);
+  } else if (mover->state == LOG_MOVER_RESTING && mover->mgr->is_running && mover->entry->state == LOG_ENTRY_OPEN) {
+    mover->state = LOG_MOVER_SETTLING;
+    mover_use(mover);
+    pool_submit(mover->mgr->pool, &mover->job, mover_settle, NULL, NULL);
   }
 }
 
@@ -362,7 +356,7 @@ void log_movers_usage(struct log_manager *mgr, const struct log_dir *dir,
   for (const struct log_mover *mover = mgr->movers; mover != NULL; mover = mover->next) {
     const struct log_entry *entry = mover->entry;
     if (mover->to != dir || mover->is_cancelled || mover->is_over || mover->state == LOG_MOVER_SETTLING ||
-        entry->state != LOG_ENTRY_OPEN) {
+        mover->state == LOG_MOVER_RESTING || entry->state != LOG_ENTRY_OPEN) {
       continue;
     }
     int64_t end_offset = mover->copy == NULL ? 0 : log_move_end_offset(mover->copy);
@@ -385,13 +379,31 @@ void log_movers_retry(struct log_manager *mgr)
 
 // --- after the switch ------------------------------------------------------------------------------------------------
 
-/// The switch on disk, then the old folder goes. A disk that fails here leaves the old folder without what came after
-/// the switch: it must not come to life again.
-static void settle(struct log_mover *mover)
+/// Gives up the old folder: from here on only the new one has the partition's name.
+static int settle_old(struct log_mover *mover)
 {
   struct log_manager *mgr = mover->mgr;
   struct log_entry *entry = mover->entry;
-  struct log_dir *from = mover->from;
+  char *old = log_dir_partition_path(mover->from, entry->topic, entry->partition);
+  char *path = log_dir_suffix_path(mover->from, entry->topic, entry->partition, "delete");
+  int result = dir_rename(old, path);
+  if (result == 0) {
+    deletion_add(&mgr->deletions, path, mgr->file_delete_delay_ms);
+  }
+  mem_free(old);
+  mem_free(path);
+  // It may have been renamed when this was tried before.
+  return result == 0 || result == ERR_NOT_FOUND ? dir_sync(mover->from->path) : result;
+}
+
+/// The switch on disk, then the old folder goes. A disk that fails here leaves the old folder without what came after
+/// the switch: it must not come to life again.
+///
+/// @return false: to be tried again
+static bool settle(struct log_mover *mover)
+{
+  struct log_manager *mgr = mover->mgr;
+  struct log_entry *entry = mover->entry;
   int result = log_move_settle(mover->copy);
   if (log_manager_is_disk_failure(result)) {
     log_manager_fail(mgr, mover->to, result);
@@ -400,48 +412,70 @@ static void settle(struct log_mover *mover)
     result = mover_checkpoint(mover);
   }
   if (log_manager_is_disk_failure(result) || atomic_load(&mover->to->is_offline)) {
-    log_manager_set_aside(from, entry->topic, entry->partition, "its log was just moved to a disk that fails");
-    return;
+    log_manager_set_aside(mover->from, entry->topic, entry->partition, "its log was just moved to a disk that fails");
+    return true;
   }
-  char *old = log_dir_partition_path(from, entry->topic, entry->partition);
-  char *path = log_dir_suffix_path(from, entry->topic, entry->partition, "delete");
-  result = result < 0 ? result : dir_rename(old, path);
-  if (result == 0) {
-    deletion_add(&mgr->deletions, path, mgr->file_delete_delay_ms);
-    result = dir_sync(from->path);
-  }
+  result = result < 0 ? result : settle_old(mover);
   if (result == 0) {
     slog_info("%s-%" PRId32 " lies in %s now", entry->topic, entry->partition, mover->to->path);
     // The mark tells two folders of one name apart, and only the new one is left.
-    if (log_move_remove_mark(log_dir(entry->log)) < 0) {
+    if (!mover->has_older && log_move_remove_mark(log_dir(entry->log)) < 0) {
       slog_warn("%s", error_last()->message);
     }
-  } else {
-    slog_warn("%s was moved to %s, and what is left here goes at the next start: %s", old, mover->to->path,
-              error_last()->message);
+    return true;
+  }
+  if (!mover->is_reported) {
+    slog_warn("%s-%" PRId32 " was moved to %s, but its old folder stays in %s: %s", entry->topic, entry->partition,
+              mover->to->path, mover->from->path, error_last()->message);
+    mover->is_reported = true;
   }
   if (log_manager_is_disk_failure(result)) {
-    log_manager_fail(mgr, from, result);
+    log_manager_fail(mgr, mover->from, result);
   }
-  mem_free(old);
-  mem_free(path);
+  return !log_manager_may_pass(result);
 }
 
-/// Ends a move that is done, and begins the next one if somebody has asked for that meanwhile.
+/// Ends a move that is done, and begins the next one if somebody has asked for that meanwhile; or has it rest. It is
+/// one of its entry's users.
 static void mover_finish(struct log_mover *mover)
 {
   struct log_manager *mgr = mover->mgr;
   struct log_entry *entry = mover->entry;
-  settle(mover);
+  bool is_done = settle(mover);
   pthread_mutex_lock(&mgr->lock);
   struct log_dir *wanted = mover->then;
-  release_user(mgr, entry);
-  entry->refs++;
-  mover_remove(mover);
-  if (wanted != NULL && wanted != log_entry_dir(entry) && entry->state == LOG_ENTRY_OPEN) {
-    log_mover_begin(mgr, entry, wanted);
+  mover_release(mover);
+  if (is_done) {
+    entry->refs++;
+    mover_remove(mover);
+    if (wanted != NULL && wanted != log_entry_dir(entry) && entry->state == LOG_ENTRY_OPEN) {
+      log_mover_begin(mgr, entry, wanted);
+    }
+    log_entry_unref(entry);
+  } else {
+    mover->state = LOG_MOVER_RESTING;
   }
-  log_entry_unref(entry);
+  pthread_mutex_unlock(&mgr->lock);
+}
+
+void log_mover_drop(struct log_manager *mgr, struct log_entry *entry)
+{
+  pthread_mutex_lock(&mgr->lock);
+  struct log_mover *mover = entry->mover;
+  bool is_resting = mover != NULL && mover->state == LOG_MOVER_RESTING;
+  if (is_resting) {
+    mover->state = LOG_MOVER_SETTLING; // ours
+  }
+  pthread_mutex_unlock(&mgr->lock);
+  if (!is_resting) {
+    return;
+  }
+  if (!atomic_load(&mover->from->is_offline) && settle_old(mover) < 0) {
+    slog_warn("an old folder of %s-%" PRId32 ", which is deleted, stays in %s: %s", entry->topic, entry->partition,
+              mover->from->path, error_last()->message);
+  }
+  pthread_mutex_lock(&mgr->lock);
+  mover_remove(mover);
   pthread_mutex_unlock(&mgr->lock);
 }
 
@@ -454,8 +488,11 @@ void log_movers_stop(struct log_manager *mgr)
 {
   for (struct log_mover *mover = mgr->movers; mover != NULL;) {
     struct log_mover *next = mover->next;
-    if (mover->state == LOG_MOVER_SETTLING) {
+    if (mover->state == LOG_MOVER_SETTLING || mover->state == LOG_MOVER_RESTING) {
       mover->then = NULL;
+      if (!mover->is_using) {
+        mover_use(mover);
+      }
       mover_finish(mover);
     }
     mover = next;
@@ -474,11 +511,6 @@ void log_movers_forget(struct log_manager *mgr)
     log_entry_unref(mover->entry);
     mover_free(mover);
   }
-  while (mgr->wish_count > 0) {
-    wish_remove(mgr, mgr->wish_count - 1);
-  }
-  mem_free(mgr->wishes);
-  mgr->wishes = NULL;
 }
 
 // --- asking ----------------------------------------------------------------------------------------------------------
@@ -487,7 +519,7 @@ void log_movers_forget(struct log_manager *mgr)
 static void move_open_log(struct log_manager *mgr, struct log_entry *entry, struct log_dir *to)
 {
   struct log_mover *mover = entry->mover;
-  if (mover != NULL && mover->state == LOG_MOVER_SETTLING) {
+  if (mover != NULL && (mover->state == LOG_MOVER_SETTLING || mover->state == LOG_MOVER_RESTING)) {
     mover->then = to;
     return;
   }
@@ -525,7 +557,7 @@ int log_manager_move_log(struct log_manager *mgr, const char *topic, int32_t par
   } else if (entry != NULL && entry->state == LOG_ENTRY_FAILED) {
     result = error_set(ERR_STORAGE_OFFLINE, "%s-%" PRId32 " is offline", topic, partition);
   } else {
-    wish_put(mgr, topic, partition, to);
+    log_manager_put_wish(mgr, topic, partition, to);
     result = error_set(ERR_NOT_FOUND, "%s-%" PRId32 " is not here", topic, partition);
   }
   pthread_mutex_unlock(&mgr->lock);

@@ -81,6 +81,24 @@ void log_manager_fail(struct log_manager *mgr, struct log_dir *dir, int cause)
   log_entries_release(mgr, entries, count);
 }
 
+void log_manager_tell_failed(struct log_manager *mgr, struct log_entry *entry)
+{
+  pthread_mutex_lock(&mgr->lock);
+  bool is_lost = entry->state == LOG_ENTRY_OPEN && atomic_load(&log_entry_dir(entry)->is_offline);
+  entry->users += is_lost ? 1 : 0;
+  pthread_mutex_unlock(&mgr->lock);
+  if (!is_lost) {
+    return;
+  }
+  if (mgr->hooks.log_failed != NULL) {
+    mgr->hooks.log_failed(mgr->hooks.arg, entry->owner, entry->log, ERR_STORAGE_OFFLINE);
+  }
+  pthread_mutex_lock(&mgr->lock);
+  entry->users--;
+  pthread_cond_broadcast(&mgr->changed);
+  pthread_mutex_unlock(&mgr->lock);
+}
+
 void log_manager_fail_dir(struct log_manager *mgr, struct log *log, int cause)
 {
   if (log_manager_is_disk_failure(cause)) {

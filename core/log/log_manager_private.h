@@ -8,6 +8,7 @@
 //   log_manager_delete.c    deleting one log
 //   log_manager_metadata.c  what the directories call the metastore
 //   log_manager_move.c      logs that move to another directory
+//   log_manager_wish.c      where logs are wanted that are not there yet
 //   log_manager_resume.c    what moves left behind when the last process ended
 //   log_manager_survey.c    what found partitions hold, before an adoption
 //   log_manager_work.c      timers, retention and flushes
@@ -69,7 +70,8 @@ enum log_mover_state {
   LOG_MOVER_COPYING,   ///< a job of the pool is on its way
   LOG_MOVER_WAITING,   ///< for the next tick
   LOG_MOVER_SWITCHING, ///< for the appender
-  LOG_MOVER_SETTLING,  ///< the copy is the log; the old folder is still there
+  LOG_MOVER_SETTLING,  ///< the copy becomes the log, or is it; the old folder is still there
+  LOG_MOVER_RESTING,   ///< the same, but for the next tick: the old folder could not be given up yet
 };
 
 /// A move of a log to another directory. Guarded by the manager's lock but for what only its job looks at.
@@ -80,7 +82,7 @@ struct log_mover {
   struct log_entry *entry;    ///< referenced
   struct log_dir *from;       ///< never changes
   struct log_dir *to;         ///< never changes
-  struct log_dir *then;       ///< SETTLING: where it is wanted next; NULL: here
+  struct log_dir *then;       ///< SETTLING, RESTING: where it is wanted next; NULL: here
   char *path;                 ///< the -future folder, owned
   struct log_move *copy;      ///< NULL until the first step; owned, set under the lock
   enum log_mover_state state; ///< see above
@@ -88,6 +90,8 @@ struct log_mover {
   bool is_cancelled;          ///< nobody wants it any more
   bool is_over;               ///< it cannot go on
   bool is_reported;           ///< that it has to wait. Only its job looks
+  bool is_using;              ///< since the switch: it is one of its entry's users
+  bool has_older;             ///< the log had a mark before: an older folder may be left somewhere. Only its job looks
 };
 
 /// Where a partition is wanted that is not there yet.
@@ -103,6 +107,7 @@ struct log_rest {
   int32_t partition;      ///< partition number
   struct log_dir *dir;    ///< where it lies
   struct log_dir *winner; ///< where the one lies that counts
+  bool is_settled;        ///< it has another name, on disk
 };
 
 /// The table: a list for walking, buckets for finding.
@@ -229,6 +234,10 @@ bool log_manager_is_disk_failure(int code);
 /// Takes a directory offline; see log_manager_fail_dir().
 void log_manager_fail(struct log_manager *mgr, struct log_dir *dir, int cause);
 
+/// Tells the owner of a log that was opened or moved into its directory just now, should that have failed meanwhile:
+/// log_manager_fail() did not see it there.
+void log_manager_tell_failed(struct log_manager *mgr, struct log_entry *entry);
+
 /// The directory that a log lies in.
 struct log_dir *log_manager_dir_of(const struct log_manager *mgr, const struct log *log);
 
@@ -256,12 +265,20 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
 /// Renames the folder of a partition to -stray and says so.
 int log_manager_set_aside(struct log_dir *dir, const char *topic, int32_t partition, const char *why);
 
-// --- log_manager_move.c ---
+// --- log_manager_wish.c: while holding the lock ---
+
+/// Remembers where a partition is wanted that is not there yet; the oldest wish is forgotten when there are too many.
+void log_manager_put_wish(struct log_manager *mgr, const char *topic, int32_t partition, struct log_dir *dir);
 
 /// The directory that a partition was wanted in before it was there; NULL: none, or it cannot be used. The wish is
-/// forgotten. While holding the lock.
+/// forgotten.
 struct log_dir *log_manager_take_wish(struct log_manager *mgr, const char *topic, int32_t partition,
                                       const bool *is_tried);
+
+/// Forgets all. Start-up thread.
+void log_wishes_destroy(struct log_manager *mgr);
+
+// --- log_manager_move.c ---
 
 /// Begins a move of an open log to another directory. While holding the lock.
 struct log_mover *log_mover_begin(struct log_manager *mgr, struct log_entry *entry, struct log_dir *to);
@@ -279,7 +296,11 @@ void log_movers_retry(struct log_manager *mgr);
 /// Ends all moves: those that have switched are settled, what others copied stays for the next start. Start-up thread.
 void log_movers_stop(struct log_manager *mgr);
 
-/// Frees all moves, and the wishes. Start-up thread.
+/// Ends the move of a log that is being deleted, if it was switched and could not give up its old folder yet. While the
+/// entry is DELETING and has no users: nobody can have made a folder of that name. Waits for the disk.
+void log_mover_drop(struct log_manager *mgr, struct log_entry *entry);
+
+/// Frees all moves. Start-up thread.
 void log_movers_forget(struct log_manager *mgr);
 
 // --- log_manager_metadata.c ---

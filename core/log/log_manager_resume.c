@@ -2,8 +2,9 @@
 //
 // What moves between directories left behind when the last process ended:
 //
-//   <topic>-<partition> twice, one of them marked   the switch was made: the marked one is the log, the other one goes
-//   <topic>-<partition>.<id>-future                 it was not: the copy goes, and the move begins anew
+//   <topic>-<partition> twice, with other marks  the switch was made: the one with the higher mark is the log (see
+//                                                log_move.h), the other one goes
+//   <topic>-<partition>.<id>-future              it was not: the copy goes, and the move begins anew
 //
 // Start-up thread.
 #include <inttypes.h>
@@ -25,20 +26,27 @@ static struct log_dir *dir_of_found(struct log_manager *mgr, const struct log_fo
   return dir;
 }
 
-static bool is_found_marked(struct log_manager *mgr, const struct log_found *found)
+static int64_t mark_of_found(struct log_manager *mgr, const struct log_found *found)
 {
   char *path = log_dir_partition_path(dir_of_found(mgr, found), found->topic, found->partition);
-  bool is_marked = log_move_is_marked(path);
+  int64_t mark = log_move_mark(path);
   mem_free(path);
-  return is_marked;
+  return mark;
 }
 
 int log_manager_keep_moved(struct log_manager *mgr, const struct log_found *found, const struct log_found *other)
 {
-  if (!uuid_equal(&found->topic_id, &other->topic_id) || !is_found_marked(mgr, found) || is_found_marked(mgr, other)) {
+  if (!uuid_equal(&found->topic_id, &other->topic_id) || mark_of_found(mgr, found) <= mark_of_found(mgr, other)) {
     return 0;
   }
   mgr->rests = mem_realloc(mgr->rests, (mgr->rest_count + 1) * sizeof *mgr->rests);
+  // What the other one won against before is the new one's to win against now.
+  for (size_t i = 0; i < mgr->rest_count; i++) {
+    struct log_rest *rest = &mgr->rests[i];
+    if (rest->partition == other->partition && strcmp(rest->topic, other->topic) == 0) {
+      rest->winner = dir_of_found(mgr, found);
+    }
+  }
   mgr->rests[mgr->rest_count++] = (struct log_rest){
       .topic = mem_strdup(other->topic),
       .partition = other->partition,
@@ -71,7 +79,6 @@ static int settle_rest(const struct log_rest *rest)
 {
   char *from = log_dir_partition_path(rest->dir, rest->topic, rest->partition);
   char *to = log_dir_suffix_path(rest->dir, rest->topic, rest->partition, "delete");
-  char *kept = log_dir_partition_path(rest->winner, rest->topic, rest->partition);
   int result = dir_sync(rest->winner->path);
   if (result == 0) {
     result = dir_rename(from, to);
@@ -82,23 +89,44 @@ static int settle_rest(const struct log_rest *rest)
     to = NULL;
     result = dir_sync(rest->dir->path);
   }
-  if (result == 0) {
-    result = log_move_remove_mark(kept);
-  }
   mem_free(from);
   mem_free(to);
-  mem_free(kept);
   return result;
+}
+
+/// Whether an older folder of a partition may still be somewhere: here, or in a directory that cannot be looked into.
+static bool may_have_older(const struct log_manager *mgr, const struct log_rest *rest)
+{
+  bool may_have = mgr->missing_count > 0;
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    may_have = may_have || atomic_load(&mgr->dirs[i].is_offline);
+  }
+  for (size_t i = 0; i < mgr->rest_count; i++) {
+    const struct log_rest *other = &mgr->rests[i];
+    bool is_same = other->partition == rest->partition && strcmp(other->topic, rest->topic) == 0;
+    may_have = may_have || (is_same && !other->is_settled);
+  }
+  return may_have;
 }
 
 void log_manager_settle_rests(struct log_manager *mgr)
 {
   for (size_t i = 0; i < mgr->rest_count; i++) {
-    const struct log_rest *rest = &mgr->rests[i];
-    if (settle_rest(rest) < 0) {
+    struct log_rest *rest = &mgr->rests[i];
+    rest->is_settled = settle_rest(rest) == 0;
+    if (!rest->is_settled) {
       slog_warn("the old folder of %s-%" PRId32 " stays in %s until the next start: %s", rest->topic, rest->partition,
                 rest->dir->path, error_last()->message);
     }
+  }
+  // A mark goes last: without it an older folder, which may have one, would win.
+  for (size_t i = 0; i < mgr->rest_count; i++) {
+    const struct log_rest *rest = &mgr->rests[i];
+    char *kept = log_dir_partition_path(rest->winner, rest->topic, rest->partition);
+    if (!may_have_older(mgr, rest) && log_move_remove_mark(kept) < 0) {
+      slog_warn("%s", error_last()->message);
+    }
+    mem_free(kept);
   }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "log/log_move.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +16,10 @@
 #include "os/dir.h"
 #include "os/file.h"
 
-enum { MOVE_SWITCH_BYTES = 1024 * 1024 }; // most that the appender copies
+enum {
+  MOVE_SWITCH_BYTES = 1024 * 1024, // most that the appender copies
+  MOVE_MARK_SIZE = 32,             // of the mark's file, at most
+};
 
 static const char move_mark[] = "luka.moved";
 
@@ -68,12 +73,20 @@ static char *mark_path(const char *dir)
   return mem_printf("%s/%s", dir, move_mark);
 }
 
-bool log_move_is_marked(const char *dir)
+int64_t log_move_mark(const char *dir)
 {
   char *path = mark_path(dir);
-  bool is_marked = access(path, F_OK) == 0;
+  char *text = NULL;
+  size_t size = 0;
+  int64_t mark = 0;
+  int result = file_read_all(path, MOVE_MARK_SIZE, &text, &size);
+  if (result == 0) {
+    mark = strtoll(text, NULL, 10);
+    mem_free(text);
+  }
   mem_free(path);
-  return is_marked;
+  // What cannot be read, or says nothing, is a mark all the same.
+  return result == ERR_NOT_FOUND ? 0 : mark < 1 || mark == INT64_MAX ? 1 : mark;
 }
 
 int log_move_remove_mark(const char *dir)
@@ -107,6 +120,15 @@ int log_move_fail(struct log_move *move, int result)
 
 // --- the switch ------------------------------------------------------------------------------------------------------
 
+/// Copies a file that the copy does not have yet. It gets its name when it is whole.
+static int copy_missing(struct log_move *move, const char *name)
+{
+  char *to = mem_printf("%s/%s", move->dir, name);
+  bool is_there = access(to, F_OK) == 0;
+  mem_free(to);
+  return is_there ? 0 : log_move_copy_file(move, name);
+}
+
 static int copy_snapshot(void *arg, const char *name, bool is_dir)
 {
   struct log_move *move = arg;
@@ -114,60 +136,96 @@ static int copy_snapshot(void *arg, const char *name, bool is_dir)
   if (is_dir || !segment_parse_name(name, ".snapshot", &offset)) {
     return 0;
   }
-  char *to = mem_printf("%s/%s", move->dir, name);
-  bool is_there = access(to, F_OK) == 0;
-  mem_free(to);
-  return is_there ? 0 : log_move_copy_file(move, name);
+  return copy_missing(move, name);
+}
+
+/// What a recovery cut off and kept (log_cut.c).
+static int copy_cut(void *arg, const char *name, bool is_dir)
+{
+  return is_dir || strstr(name, ".log.cut") == NULL ? 0 : copy_missing(arg, name);
+}
+
+/// Calls `copy_one` for all names of the log's folder.
+static int copy_names(struct log_move *move, int (*copy_one)(void *arg, const char *name, bool is_dir))
+{
+  move->is_source_to_blame = true; // for the list; a file that is copied says whose its failure is
+  return dir_list(log_dir(move->log), copy_one, move);
 }
 
 /// Copies what is not a segment's: snapshots of producers, the list of leader epochs; and writes the mark.
 static int copy_rest(struct log_move *move)
 {
-  TRY(log_move_blame(move, true, dir_list(log_dir(move->log), copy_snapshot, move)));
+  TRY(copy_names(move, copy_snapshot));
   TRY(log_move_blame(move, false, leader_epochs_write_copy(&move->log->epochs, move->dir)));
   char *path = mark_path(move->dir);
-  int result = file_replace(path, "1\n", 2);
+  char *text = mem_printf("%" PRId64 "\n", log_move_mark(log_dir(move->log)) + 1);
+  int result = file_replace(path, text, strlen(text));
+  mem_free(text);
   mem_free(path);
   return log_move_blame(move, false, result);
 }
 
-static int prepare_locked(struct log_move *move)
+static int copy_all(struct log_move *move)
 {
   int result = 1;
   while (result > 0) {
     result = log_move_copy(move, INT64_MAX);
   }
-  TRY(result);
-  TRY(copy_rest(move));
+  return result;
+}
+
+static int sync_all(struct log_move *move)
+{
   for (int i = 0; i < move->count; i++) {
     TRY(log_move_sync(move, &move->segs[i]));
   }
-  return log_move_blame(move, false, dir_sync(move->dir));
+  return 0;
+}
+
+static int prepare_locked(struct log_move *move)
+{
+  uint64_t cuts = 0;
+  do {
+    TRY(copy_all(move));
+    TRY(copy_rest(move));
+    TRY(sync_all(move));
+    TRY(log_move_blame(move, false, dir_sync(move->dir)));
+    // What came during that is above the recovery point and need not be on disk. Without it a busy log would always
+    // have too much left for the appender. But a truncation has the copy begin anew, all of it.
+    cuts = move->cuts;
+    TRY(copy_all(move));
+  } while (move->cuts != cuts);
+  return 0;
 }
 
 int log_move_prepare(struct log_move *move)
 {
   CHECK(epoch_is_inside());
   struct log *log = move->log;
+  // Most of it without the lock, on which flushes wait, and with them who wants his records on disk.
+  TRY(copy_names(move, copy_cut));
+  TRY(copy_all(move));
+  TRY(sync_all(move));
   // No flush may raise the recovery point beyond what is copied below.
   pthread_mutex_lock(&log->flush_lock);
-  int result = prepare_locked(move);
-  log->is_switching = result == 0;
+  int result = log->has_sync_failed
+                   ? log_move_blame(move, true, error_set(ERR_IO, "%s: an fsync failed before", log_dir(log)))
+                   : prepare_locked(move);
+  atomic_store(&log->is_switching, result == 0);
   pthread_mutex_unlock(&log->flush_lock);
   return result;
 }
 
-static void release_locked(struct log *log)
-{
-  log->is_switching = false;
-  pthread_cond_broadcast(&log->switched);
-}
-
 void log_move_release(struct log_move *move)
 {
-  pthread_mutex_lock(&move->log->flush_lock);
-  release_locked(move->log);
-  pthread_mutex_unlock(&move->log->flush_lock);
+  struct log *log = move->log;
+  // Holding an appender, perhaps on a worker: who flushes may have the lock for as long as the disk takes. Who is just
+  // about to wait for the switch then misses the signal, and waits a second for nothing.
+  atomic_store(&log->is_switching, false);
+  if (pthread_mutex_trylock(&log->flush_lock) == 0) {
+    pthread_cond_broadcast(&log->switched);
+    pthread_mutex_unlock(&log->flush_lock);
+  }
 }
 
 /// A segment of the log as the copy has it.
@@ -246,6 +304,7 @@ int log_move_switch(struct log_move *move, const char *new_dir)
   struct log *log = move->log;
   // Who flushes waits without the lock, so that it is free unless somebody has lost patience.
   if (pthread_mutex_trylock(&log->flush_lock) != 0) {
+    log_move_release(move);
     return ERR_AGAIN;
   }
   const struct segment_list *list = log_list(log);
@@ -253,7 +312,7 @@ int log_move_switch(struct log_move *move, const char *new_dir)
   if (log->is_broken) {
     result = log_move_blame(
         move, true, error_set(ERR_STORAGE_OFFLINE, "%s: an earlier failure left its files in disorder", log_dir(log)));
-  } else if (log->is_switching && atomic_load(&log->cuts) == move->cuts) {
+  } else if (atomic_load(&log->is_switching) && atomic_load(&log->cuts) == move->cuts) {
     result = complete(move, list);
     if (result == 0) {
       result = log_move_blame(move, false, dir_rename(move->dir, new_dir));
@@ -262,7 +321,8 @@ int log_move_switch(struct log_move *move, const char *new_dir)
       switch_files(move, list, new_dir);
     }
   }
-  release_locked(log);
+  atomic_store(&log->is_switching, false);
+  pthread_cond_broadcast(&log->switched);
   pthread_mutex_unlock(&log->flush_lock);
   return log_move_fail(move, result);
 }

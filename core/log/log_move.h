@@ -14,8 +14,8 @@
 // Why flushes wait: the old files may be on disk up to the recovery point, and after the switch the new ones have to
 // be, at any moment. So the recovery point must not pass what was prepared.
 //
-// The folder gets a mark (log_move_is_marked) before its name: should a crash leave both folders under the partition's
-// name, the marked one is the log, and has everything that the other one had on disk.
+// The folder gets a mark (log_move_mark) before its name: should a crash leave both folders under the partition's name,
+// the one with the higher mark is the log, and has everything that the other one had on disk.
 //
 // A truncation makes the copy begin anew; segments that go are taken out of the copy. Whoever replaces the bytes of a
 // segment has to count it in log->cuts, as truncation does.
@@ -41,6 +41,8 @@ int log_move_new(struct log *log, const char *dir, struct log_move **move);
 int log_move_copy(struct log_move *move, int64_t budget_bytes);
 
 /// Copies the rest, brings all of it to disk, and has flushes of the log wait (a second at most) for the switch.
+///
+/// @return as log_move_copy(), never 1; ERR_IO when an fsync of the log has failed: what it holds is not to be trusted
 int log_move_prepare(struct log_move *move);
 
 /// Copies what was appended since, and makes the copy the log. While holding the appender; waits for no sync.
@@ -50,7 +52,7 @@ int log_move_prepare(struct log_move *move);
 ///         ERR_*, nothing has changed then
 int log_move_switch(struct log_move *move, const char *new_dir);
 
-/// Gives up on a switch that was prepared: flushes go on. Any thread inside the epoch.
+/// Gives up on a switch that was prepared: flushes go on. Any thread inside the epoch; does not wait.
 void log_move_release(struct log_move *move);
 
 /// Brings the log to disk as it is since the switch, its folder's name included. @return as log_flush()
@@ -66,8 +68,8 @@ int64_t log_move_end_offset(const struct log_move *move);
 /// After a failure: the old folder's disk gave the error, not the new one's.
 bool log_move_is_source_to_blame(const struct log_move *move);
 
-/// Whether a folder has the mark.
-bool log_move_is_marked(const char *dir);
+/// The mark of a folder: one more than that of the folder it was copied from; 0: it has none.
+int64_t log_move_mark(const char *dir);
 
 /// Removes the mark; a missing one is fine. Waits for the disk.
 int log_move_remove_mark(const char *dir);

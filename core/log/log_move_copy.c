@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copying the segments of a log that moves: each file grows to what the log's has, piece by piece.
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,6 +82,7 @@ int log_move_copy_file(struct log_move *move, const char *name)
 {
   char *from = mem_printf("%s/%s", log_dir(move->log), name);
   char *to = mem_printf("%s/%s", move->dir, name);
+  char *temporary = mem_printf("%s.tmp", to);
   int from_fd = -1;
   int to_fd = -1;
   int64_t size = 0;
@@ -90,7 +92,7 @@ int log_move_copy_file(struct log_move *move, const char *name)
     result = log_move_blame(move, true, file_size(from_fd, &size));
   }
   if (result == 0) {
-    result = log_move_blame(move, false, file_open(to, FILE_WRITE | FILE_CREATE | FILE_TRUNCATE, &to_fd));
+    result = log_move_blame(move, false, file_open(temporary, FILE_WRITE | FILE_CREATE | FILE_TRUNCATE, &to_fd));
   }
   if (result == 0) {
     result = copy_region(move, from_fd, to_fd, 0, size);
@@ -98,10 +100,14 @@ int log_move_copy_file(struct log_move *move, const char *name)
   if (result == 0) {
     result = log_move_blame(move, false, file_sync(to_fd));
   }
+  if (result == 0) {
+    result = log_move_blame(move, false, dir_rename(temporary, to));
+  }
   file_close(from_fd);
   file_close(to_fd);
   mem_free(from);
   mem_free(to);
+  mem_free(temporary);
   return is_missing ? 0 : result;
 }
 
@@ -216,26 +222,32 @@ static int find_end(struct log_move *move, struct segment *seg, struct log_file 
 }
 
 /// Bytes of a segment's index of aborted transactions, which few have.
-static int64_t txn_index_size(const struct log *log, const struct segment *seg)
+static int txn_index_size(const struct log *log, const struct segment *seg, int64_t *size)
 {
   char *path = segment_path(log_dir(log), seg->base_offset, segment_suffixes[MOVE_TXN_INDEX]);
-  struct stat status;
-  int64_t size = stat(path, &status) == 0 ? (int64_t)status.st_size : 0;
+  struct stat status = {0};
+  int result = 0;
+  if (stat(path, &status) != 0 && errno != ENOENT) {
+    result = error_set_errno(errno, "cannot look at %s", path);
+  }
   mem_free(path);
-  return size;
+  *size = (int64_t)status.st_size;
+  return result;
 }
 
 int log_move_copy_segment(struct log_move *move, struct segment *seg, struct move_segment *part, bool is_active,
                           int64_t *budget)
 {
   int64_t size = atomic_load(&seg->size);
+  int64_t txn_size = 0;
   struct log_file *file = NULL;
+  TRY(log_move_blame(move, true, txn_index_size(move->log, seg, &txn_size)));
   TRY(log_move_blame(move, true, log_open_segment(move->log, seg, &file)));
   int64_t sizes[MOVE_FILES] = {
       size,
       (int64_t)atomic_load(&seg->offset_index.written) * OFFSET_INDEX_ENTRY_SIZE,
       (int64_t)atomic_load(&seg->time_index.written) * TIME_INDEX_ENTRY_SIZE,
-      txn_index_size(move->log, seg),
+      txn_size,
   };
   int result = copy_file(move, part, 0, log_file_fd(file), size, budget);
   if (result == 0) {
@@ -285,8 +297,10 @@ int log_move_copy(struct log_move *move, int64_t budget_bytes)
   const struct segment_list *list = log_list(move->log);
   TRY(log_move_drop_gone(move, list, cuts, INT32_MAX));
   int result = copy_segments(move, list, budget_bytes);
-  // A file that is gone belonged to a segment that was deleted meanwhile.
-  if (result == ERR_NOT_FOUND && move->is_source_to_blame && list != log_list(move->log)) {
+  // A file that is gone belonged to a segment that was deleted meanwhile, one that is shorter was truncated.
+  bool is_gone = result == ERR_NOT_FOUND && list != log_list(move->log);
+  bool is_cut = (result == ERR_NOT_FOUND || result == ERR_TRUNCATED) && cuts != atomic_load(&move->log->cuts);
+  if (move->is_source_to_blame && (is_gone || is_cut)) {
     return 1;
   }
   return log_move_fail(move, result);

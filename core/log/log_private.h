@@ -68,7 +68,7 @@ struct log {
   _Atomic(struct log_snapshot *) snapshots;    ///< taken, not written yet, newest first; owned
   pthread_mutex_t flush_lock;                  ///< see above
   pthread_cond_t switched;                     ///< with flush_lock: `is_switching` became false
-  bool is_switching;                           ///< flushes wait for log_move_switch(). Guarded by flush_lock
+  _Atomic(bool) is_switching;                  ///< flushes wait for log_move_switch(). Set holding flush_lock
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
   bool has_sync_failed;                        ///< a flush failed: what it was for may be gone. flush_lock

@@ -147,6 +147,13 @@ void log_slice_copy(const struct log_slice *slice, struct log_slice *copy)
   }
 }
 
+bool log_slice_is_current(const struct log *log, const struct log_slice *slice)
+{
+  const struct segment_list *list = log_list(log);
+  int index = segment_list_floor(list, slice->segment_base);
+  return index >= 0 && slice->file != NULL && atomic_load(&list->segments[index]->file) == slice->file;
+}
+
 void log_slice_release(struct log_slice *slice)
 {
   log_file_unref(slice->file);

@@ -41,6 +41,7 @@ static int search_retrying(struct log *log, time_search_fn search_fn, int64_t ti
   struct log_time_offset one = time_none;
   for (;;) {
     uint64_t cuts = atomic_load(&log->cuts);
+    const struct log_path *path = atomic_load(&log->path);
     struct time_search search = {.log = log};
     log_end_position(log, &search.end);
     search.start_offset = log_start_offset(log);
@@ -48,7 +49,10 @@ static int search_retrying(struct log *log, time_search_fn search_fn, int64_t ti
     one = time_none;
     int result = search_fn(&search, timestamp, &one);
     log_file_unref(search.file);
-    if (atomic_load(&log->cuts) != cuts) {
+    // As in log_read.c: a segment that was deleted meanwhile, a disk that the log has left.
+    bool is_deleted = result == ERR_NOT_FOUND && search.list != log_list(log);
+    bool is_left = result == ERR_IO && path != atomic_load(&log->path);
+    if (atomic_load(&log->cuts) != cuts || is_deleted || is_left) {
       continue;
     }
     if (search.is_index_wrong) {

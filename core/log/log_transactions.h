@@ -6,10 +6,9 @@
 //
 // Found out when a log is opened or cut, and constant in between, as nothing transactional is appended. What counts:
 //
-//   below the newest snapshot that is at or below the recovery point    the *.txnindex files
-//   from there on                                                       the batches and markers themselves; a
-//   *.txnindex
-//                                                                       that says otherwise is made anew
+//   below the newest snapshot that is at or below the recovery point   the *.txnindex files
+//   from there on                                                      the batches and markers themselves;
+//                                                                      a *.txnindex that differs is made anew
 //
 // In a *.txnindex file, as Kafka has it, by last offset:  version 2 (0)  |  producer id 8  |  first offset 8  |
 // last offset 8 (the marker's)  |  last stable offset 8 (once the marker was written)

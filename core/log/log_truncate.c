@@ -114,11 +114,11 @@ int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms)
   if (result == 0 && cut.pos < atomic_load(&seg->size)) {
     result = cut_file(log, &cut, now_ms);
   }
-  // Again: a copy of the log that is being made may have met some files before, and some after their cut.
-  atomic_fetch_add(&log->cuts, 1);
   if (result == 0) {
     result = log_producers_load(log, now_ms);
   }
+  // Again: a copy of the log that is being made may have met some files before, and some after they were changed.
+  atomic_fetch_add(&log->cuts, 1);
   log->is_broken = result < 0;
   return log_fail(log, result);
 }
@@ -157,8 +157,9 @@ int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offs
   }
   atomic_fetch_sub(&log->size_bytes, sizes);
   atomic_store(&log->is_dir_dirty, true);
+  int forgotten = log_producers_reset(log);
   atomic_fetch_add(&log->cuts, 1); // as above
-  TRY(log_producers_reset(log));
+  TRY(forgotten);
   log->is_broken = false;
   return 0;
 }

@@ -305,7 +305,7 @@ static int segment_search_index(struct segment *seg, struct log_file *file, bool
 int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
                  struct header_scan *scan, bool *is_wrong)
 {
-  enum { WRONG_ENTRIES_MAX = 8 }; // with more of them, nothing the index says is worth reading
+  enum { WRONG_ENTRIES_MAX = 16 }; // with more of them, nothing the index says is worth reading
   struct index_lookup lookup = {.wanted = offset - seg->base_offset, .below = UINT32_MAX};
   for (int i = 0; i < WRONG_ENTRIES_MAX; i++) {
     TRY(segment_search_index(seg, file, may_wait, &lookup));
@@ -327,7 +327,9 @@ int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int
     if (is_wrong != NULL) {
       *is_wrong = true;
     }
-    lookup.below = (uint32_t)lookup.number;
+    // Farther back each time: a bad block has many wrong entries, and a worker may not scan all of a segment for them.
+    int64_t below = lookup.number - ((INT64_C(1) << i) - 1);
+    lookup.below = below > 0 ? (uint32_t)below : 0;
   }
   header_scan_begin(scan, log_file_fd(file), 0, end, may_wait);
   return 0;

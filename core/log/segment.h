@@ -115,9 +115,8 @@ int segment_sync_indexes(struct segment *seg, const char *dir);
 /// @param end        position that batches must not pass
 /// @param may_wait   false: what is cold gives ERR_AGAIN
 /// @param[out] scan      at the position of a batch, 0 when the index does not help
-/// @param[out] is_wrong  set to true when an entry was passed over, which a truncation at the same time may be the
-/// cause
-///                       of as well: segment_report_index() when there was none. NULL: nobody asks
+/// @param[out] is_wrong  set to true when an entry was passed over; a truncation at the same time may be the cause of
+///                       that, too: segment_report_index() when there was none. NULL: nobody asks
 /// @return 0, ERR_AGAIN, ERR_IO
 int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
                  struct header_scan *scan, bool *is_wrong);

@@ -35,7 +35,7 @@ struct replica_entry {
   struct partition *part;        ///< referenced
   int32_t leader_epoch;          ///< as the controller says
   bool is_leader;                ///< this broker leads it
-  struct append_job job;         ///< dropping: the change of role; configuring: of the log's settings
+  struct append_job job;         ///< opening: the log is given; dropping: the change of role; configuring: of settings
   struct replica_change *change; ///< of `job`: the change it is part of
 };
 
@@ -46,7 +46,7 @@ struct replica_change {
   struct replica_entry *entries;   ///< owned
   struct log_wanted *wanted;       ///< opening: beside the entries, owned
   int32_t count;                   ///< entries
-  int32_t pending;                 ///< dropping and configuring: jobs not done yet
+  int32_t pending;                 ///< jobs not done yet
   replica_change_done_fn done;     ///< told on the control loop
   void *arg;                       ///< for done
 };
@@ -165,13 +165,24 @@ static void replica_gather(struct replica_change *change, const struct metadata_
   }
 }
 
-/// Gives a partition its log, which is open, and its role. While holding the appender, or before anybody else knows it.
+/// Gives a partition its log, which is open, and its role; unless it is deleted or its disk has failed. While holding
+/// the appender: the log manager knows the partition already, and may say at any time that the disk has failed.
 static void replica_give_log(struct partition *part, const struct log_wanted *wanted, int32_t leader_epoch,
                              bool is_leader)
 {
-  struct partition_state state = {.leader_epoch = leader_epoch};
-  // Readers look at it when they have seen the role.
+  struct partition_state state;
+  partition_read_state(part, &state);
+  // Readers look at it when they have seen the role; whoever drops the partition deletes the log.
   part->log = wanted->log;
+  if (state.role == PARTITION_DELETED) {
+    return;
+  }
+  state.leader_epoch = leader_epoch;
+  if (log_manager_is_offline(part->manager->options.logs, wanted->log)) {
+    state.role = PARTITION_OFFLINE;
+    partition_write_state(part, &state);
+    return;
+  }
   state.role = is_leader ? PARTITION_LEADER : PARTITION_FOLLOWER;
   if (is_leader) {
     log_assign_leader_epoch(part->log, leader_epoch);
@@ -187,24 +198,14 @@ static void replica_give_log(struct partition *part, const struct log_wanted *wa
 static void replica_retried(struct partition *part, const struct log_wanted *wanted, int32_t leader_epoch,
                             bool is_leader)
 {
-  struct partition_state state;
-  partition_read_state(part, &state);
-  if (state.role == PARTITION_DELETED || log_manager_is_offline(part->manager->options.logs, wanted->log)) {
-    part->log = wanted->log; // whoever drops it deletes the log
-    return;
-  }
   replica_give_log(part, wanted, leader_epoch, is_leader);
   watch_notify_all(part);
 }
 
-/// Begins a partition that nobody else knows yet.
-static void replica_begin(struct replica_entry *entry, struct log_wanted *wanted)
+/// Begins a partition whose log did not open.
+static void replica_begin_offline(struct replica_entry *entry, struct log_wanted *wanted)
 {
   struct partition *part = entry->part;
-  if (wanted->log != NULL) {
-    replica_give_log(part, wanted, entry->leader_epoch, entry->is_leader);
-    return;
-  }
   struct partition_state state = {.role = PARTITION_OFFLINE, .leader_epoch = entry->leader_epoch};
   partition_write_state(part, &state);
   bool may_pass = log_manager_may_pass(wanted->error);
@@ -215,17 +216,52 @@ static void replica_begin(struct replica_entry *entry, struct log_wanted *wanted
   }
 }
 
-/// Control thread, logs are open: the partitions can be found from now on.
-static void replica_opened(struct replica_change *change)
+/// While holding the appender.
+static void replica_begin_log(struct append_job *job)
 {
+  struct replica_entry *entry = CONTAINER_OF(job, struct replica_entry, job);
+  const struct log_wanted *wanted = &entry->change->wanted[entry - entry->change->entries];
+  replica_give_log(entry->part, wanted, entry->leader_epoch, entry->is_leader);
+}
+
+/// Control thread, or start-up: one more partition has its log. With the last one all can be found.
+static void replica_begin_next(struct replica_change *change)
+{
+  if (--change->pending > 0) {
+    return;
+  }
   struct partition **parts = mem_array((size_t)change->count, sizeof *parts);
   for (int32_t i = 0; i < change->count; i++) {
-    replica_begin(&change->entries[i], &change->wanted[i]);
     parts[i] = change->entries[i].part;
   }
   partition_directory_change(&change->manager->directory, parts, (size_t)change->count, NULL, 0);
   mem_free(parts);
   replica_change_finish(change, 0);
+}
+
+static void replica_begun(struct append_job *job)
+{
+  replica_begin_next(CONTAINER_OF(job, struct replica_entry, job)->change);
+}
+
+/// Control thread, or start-up: logs are open, or are not.
+static void replica_opened(struct replica_change *change)
+{
+  change->pending = change->count + 1;
+  for (int32_t i = 0; i < change->count; i++) {
+    struct replica_entry *entry = &change->entries[i];
+    if (change->wanted[i].log == NULL) {
+      replica_begin_offline(entry, &change->wanted[i]);
+      change->pending--;
+      continue;
+    }
+    entry->change = change;
+    entry->job.reply = event_loop_current();
+    entry->job.change = replica_begin_log;
+    entry->job.done = replica_begun;
+    partition_submit(entry->part, &entry->job);
+  }
+  replica_begin_next(change);
 }
 
 static void replica_open_work(struct pool_job *job)
@@ -395,127 +431,7 @@ void replica_manager_configure(struct replica_manager *manager, const struct met
   replica_configure_next(change);
 }
 
-// ---- what the log manager asks ----
-
-/// Work of the log manager that needs the appender of a partition.
-struct replica_log_work {
-  struct append_job job; ///< the change
-  log_work_fn work;      ///< what to do
-  void *arg;             ///< for work
-};
-
-static void replica_log_work_run(struct append_job *job)
-{
-  struct replica_log_work *work = CONTAINER_OF(job, struct replica_log_work, job);
-  struct partition *part = job->part;
-  struct partition_state state;
-  partition_read_state(part, &state);
-  bool is_here = state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER;
-  work->work(work->arg, is_here ? part->log : NULL, state.high_watermark);
-  if (is_here && log_start_offset(part->log) != state.log_start_offset) {
-    high_watermark_reset(part);
-  }
-}
-
-static void replica_log_work_done(struct append_job *job)
-{
-  mem_free(CONTAINER_OF(job, struct replica_log_work, job));
-}
-
-static void replica_with_appender(void *arg, void *owner, struct log *log, log_work_fn work, void *work_arg)
-{
-  (void)arg;
-  (void)log; // the partition's
-  struct partition *part = owner;
-  if (!partition_try_ref(part)) {
-    work(work_arg, NULL, -1);
-    return;
-  }
-  struct replica_log_work *entry = mem_zalloc(sizeof *entry);
-  entry->work = work;
-  entry->arg = work_arg;
-  entry->job.change = replica_log_work_run;
-  entry->job.done = replica_log_work_done;
-  partition_submit(part, &entry->job);
-  partition_unref(part);
-}
-
-static int64_t replica_high_watermark(void *arg, void *owner, struct log *log)
-{
-  (void)arg;
-  (void)log;
-  struct partition_state state;
-  partition_read_state(owner, &state);
-  return state.high_watermark;
-}
-
-static void replica_offline_run(struct append_job *job)
-{
-  job->released = partition_go_offline(job->part);
-}
-
-static void replica_offline_done(struct append_job *job)
-{
-  mem_free(job);
-}
-
-/// The log's directory is offline: nothing more is served from it.
-static void replica_log_failed(void *arg, void *owner, struct log *log, int cause)
-{
-  (void)arg;
-  (void)log;
-  (void)cause; // logged once, for the directory
-  struct partition *part = owner;
-  if (!partition_try_ref(part)) {
-    return;
-  }
-  struct append_job *job = mem_zalloc(sizeof *job);
-  job->change = replica_offline_run;
-  job->done = replica_offline_done;
-  partition_submit(part, job);
-  partition_unref(part);
-}
-
-static void replica_flushed_run(struct append_job *job)
-{
-  struct partition_state state;
-  partition_read_state(job->part, &state);
-  if (partition_check_leader(&state) == 0) {
-    job->released = flush_settle(job->part);
-  }
-}
-
-static void replica_flushed_done(struct append_job *job)
-{
-  mem_free(job);
-}
-
-/// The log manager has flushed a log by itself, which somebody may wait for.
-static void replica_log_flushed(void *arg, void *owner, struct log *log)
-{
-  (void)arg;
-  (void)log;
-  struct partition *part = owner;
-  if (!partition_try_ref(part)) {
-    return;
-  }
-  struct append_job *job = mem_zalloc(sizeof *job);
-  job->change = replica_flushed_run;
-  job->done = replica_flushed_done;
-  partition_submit(part, job);
-  partition_unref(part);
-}
-
-void replica_manager_log_hooks(struct replica_manager *manager, struct log_manager_hooks *hooks)
-{
-  *hooks = (struct log_manager_hooks){
-      .with_appender = replica_with_appender,
-      .high_watermark = replica_high_watermark,
-      .log_failed = replica_log_failed,
-      .log_flushed = replica_log_flushed,
-      .arg = manager,
-  };
-}
+// ---- what the disks say ----
 
 bool replica_manager_has_space(struct replica_manager *manager, struct partition *part)
 {
@@ -586,9 +502,14 @@ void replica_manager_append_failed(struct replica_manager *manager, struct parti
   replica_fail_dir(manager, part, error);
 }
 
-void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, int error)
+void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, const struct log_slice *slice,
+                                 int error)
 {
-  if (error == ERR_IO) {
+  struct partition_state state;
+  partition_read_state(part, &state);
+  // Without a role the log may be gone already.
+  bool is_here = state.role == PARTITION_LEADER || state.role == PARTITION_FOLLOWER;
+  if (error == ERR_IO && is_here && (slice == NULL || log_slice_is_current(part->log, slice))) {
     replica_report(part, "reading");
     replica_fail_dir(manager, part, error);
   }

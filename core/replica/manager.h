@@ -17,6 +17,7 @@
 struct event_loop;
 struct log_manager;
 struct log_manager_hooks;
+struct log_slice;
 struct log_wanted;
 struct metadata_topic;
 struct partition;
@@ -99,4 +100,7 @@ void replica_manager_flush_failed(struct replica_manager *manager, struct partit
 void replica_manager_append_failed(struct replica_manager *manager, struct partition *part, int error);
 
 /// A read failed: takes the log's directory offline when the disk is to blame. Any thread inside the epoch.
-void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, int error);
+///
+/// @param slice  what was read, should the log have moved away from that disk since; NULL: it was found just now
+void replica_manager_read_failed(struct replica_manager *manager, struct partition *part, const struct log_slice *slice,
+                                 int error);

@@ -49,7 +49,7 @@ int partition_read(struct partition *part, struct partition_read *read)
   partition_read_args(read, &args);
   int result = log_read(part->log, &args, &read->slice);
   if (result == ERR_IO) {
-    replica_manager_read_failed(part->manager, part, result);
+    replica_manager_read_failed(part->manager, part, NULL, result);
   }
   return result;
 }
@@ -66,6 +66,6 @@ void partition_load(struct partition *part, const struct log_read_args *args)
   if (result == 0) {
     log_slice_release(&slice);
   } else {
-    replica_manager_read_failed(part->manager, part, result);
+    replica_manager_read_failed(part->manager, part, NULL, result);
   }
 }

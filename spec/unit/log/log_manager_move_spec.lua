@@ -249,6 +249,87 @@ describe("a manager whose logs move", function()
     assert.equal(0, C.log_manager_driver_stop(driver))
   end)
 
+  it("gives up the old folder later when that cannot be done at once, whatever cannot be renamed", function()
+    for nth = 8, 14 do -- the last of the copy, the switch, and what comes after it
+      local dirs = { root .. "/" .. nth .. "a", root .. "/" .. nth .. "b" }
+      local driver, mgr, wanted = begun(dirs, { { "t", 0 } })
+      for _ = 1, 5 do logs.append(wanted[1].log, 100) end
+      local from = ffi.string(C.log_dir(wanted[1].log)):match "^(.*)/"
+      local to = from == dirs[1] and dirs[2] or dirs[1]
+      assert.equal(0, C.log_manager_move_log(mgr, "t", 0, to))
+      C.errinj_set_once(C.ERRINJ_DIR_RENAME, nth, ENOSPC)
+      C.log_manager_driver_run(driver)
+      assert.is_truthy(logs.wait(function()
+        return lies_in(wanted[1].log, to) and not logs.name_like(from, "^t%-0") and not logs.name_like(to .. "/t-0", "^luka%.moved$")
+      end))
+      C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+      assert.equal(5, logs.append(wanted[1].log))
+      assert.equal(0, C.log_manager_driver_stop(driver))
+    end
+  end)
+
+  it("removes the old folder with the log when that could not be done before", function()
+    local driver, mgr, wanted = begun({ a, b }, { { "t", 0 } })
+    for _ = 1, 5 do logs.append(wanted[1].log, 100) end
+    local from, to = homes(wanted)
+    assert.equal(0, C.log_manager_move_log(mgr, "t", 0, to))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 10, ENOSPC) -- all that come after the switch
+    C.log_manager_driver_run(driver)
+    assert.is_truthy(logs.wait(function() return lies_in(wanted[1].log, to) end))
+    assert.is_truthy(logs.name_like(from, "^t%-0$"))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+    assert.equal(0, C.log_manager_delete_log(mgr, wanted[1].log))
+    assert.is_nil(logs.name_like(from, "^t%-0$"))
+    assert.is_nil(logs.name_like(to, "^t%-0$"))
+    assert.is_truthy(logs.open(mgr, "t", 0, logs.id "u"))
+    assert.equal(0, C.log_manager_driver_stop(driver))
+  end)
+
+  it("settles a switched log at the stop, though its old folder could not be given up before", function()
+    local driver, mgr, wanted = begun({ a, b }, { { "t", 0 } })
+    local from, to = homes(wanted)
+    assert.equal(0, C.log_manager_move_log(mgr, "t", 0, to))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 10, ENOSPC)
+    C.log_manager_driver_run(driver)
+    assert.is_truthy(logs.wait(function() return lies_in(wanted[1].log, to) end))
+    C.errinj_set(C.ERRINJ_DIR_RENAME, 0, 0)
+    assert.equal(0, C.log_manager_driver_stop(driver))
+    assert.is_nil(logs.name_like(from, "^t%-0$"))
+    assert.is_truthy(logs.name_like(to, "^t%-0$"))
+  end)
+
+  it("writes its offsets to both directories as long as both have a folder", function()
+    local driver, mgr, wanted = begun({ a, b }, { { "t", 0 } })
+    for _ = 1, 5 do logs.append(wanted[1].log, 100) end
+    local from, to = homes(wanted)
+    assert.equal(0, C.log_manager_move_log(mgr, "t", 0, to))
+    assert.equal(0, C.log_set_start_offset(wanted[1].log, 3))
+    C.log_manager_write_start_offsets(mgr)
+    assert.same({ "t 0 3" }, logs.checkpoint(from, START))
+    assert.same({ "t 0 3" }, logs.checkpoint(to, START))
+    assert.equal(0, C.log_manager_driver_stop(driver))
+  end)
+
+  it("lies in one place, with all its records, however often somebody changes his mind", function()
+    local dirs = { a, b, root .. "/c" }
+    local driver, mgr, wanted = begun(dirs, { { "t", 0 } })
+    C.log_manager_driver_run(driver)
+    math.randomseed(7)
+    for i = 1, 150 do
+      assert.equal(0, C.log_manager_move_log(mgr, "t", 0, dirs[math.random(3)]))
+      ffi.C.usleep(math.random(0, i % 2 == 0 and 12000 or 2000))
+    end
+    assert.equal(0, C.log_manager_move_log(mgr, "t", 0, dirs[3]))
+    assert.is_truthy(logs.wait(function()
+      return lies_in(wanted[1].log, dirs[3]) and not logs.name_like(a, "^t%-0") and not logs.name_like(b, "^t%-0") and
+        not logs.name_like(dirs[3], "^t%-0%.") and not logs.name_like(dirs[3] .. "/t-0", "^luka%.moved$")
+    end))
+    assert.equal(0, C.log_manager_driver_stop(driver))
+    mgr, wanted = logs.started(dirs, { { "t", 0 } })
+    assert.is_true(lies_in(wanted[1].log, dirs[3]))
+    assert.equal(0, C.log_manager_stop(mgr))
+  end)
+
   describe("starting after a crash", function()
     --- A stopped manager's directories with five records in t-0; where it lies, and the other directory.
     local function stopped(config)
@@ -320,6 +401,37 @@ describe("a manager whose logs move", function()
       C.log_manager_driver_run(driver)
       assert.is_truthy(logs.wait(function() return not logs.name_like(from, "^t%-0") end))
       assert.equal(0, C.log_manager_driver_stop(driver))
+    end)
+
+    it("takes the one with the highest mark of three folders, and removes the others", function()
+      local from, to = switched()
+      local c = root .. "/c"
+      run(("mv %s/t-0 %s/old"):format(from, root))
+      assert.equal(0, C.log_manager_stop((logs.started({ a, b, c }, {}))))
+      run(("mv %s/%s %s/t-0 && cp -r %s/old %s/t-0 && mv %s/old %s/t-0"):format(to, logs.name_like(to, "%-stray$"), c, root, from, root, to))
+      unit.write_file(to .. "/t-0/luka.moved", "1\n")
+      unit.write_file(c .. "/t-0/luka.moved", "2\n")
+      local mgr, wanted = logs.started({ a, b, c }, { { "t", 0 } })
+      assert.is_true(lies_in(wanted[1].log, c))
+      assert.equal(6, logs.offsets(wanted[1].log)["end"])
+      assert.is_nil(logs.name_like(a, "^t%-0$"))
+      assert.is_nil(logs.name_like(b, "^t%-0$"))
+      assert.is_nil(logs.name_like(c .. "/t-0", "luka"))
+      assert.equal(0, C.log_manager_stop(mgr))
+    end)
+
+    it("keeps the mark when an older folder cannot be given up", function()
+      local from, to = switched()
+      unit.write_file(to .. "/t-0/luka.moved", "1\n")
+      local mgr = assert(logs.new { a, b })
+      assert.equal(0, C.log_manager_claim(mgr, 1, "cluster", "/m/luka.mdb"))
+      C.errinj_set_once(C.ERRINJ_DIR_RENAME, 1, ENOSPC)
+      local wanted = logs.wanted { { "t", 0 } }
+      assert.equal(0, C.log_manager_start(mgr, wanted.array, wanted.count, false))
+      assert.is_true(lies_in(wanted[1].log, to))
+      assert.is_truthy(logs.name_like(from, "^t%-0$"))
+      assert.is_truthy(logs.name_like(to .. "/t-0", "luka"))
+      assert.equal(0, C.log_manager_stop(mgr))
     end)
 
     it("takes the larger start offset of the two", function()

@@ -198,9 +198,11 @@ describe("a log that moves to another folder", function()
     local slice = assert(log:slice(4, { is_cold = true }))
     local before = logs.slice_bytes(slice)
     local old = log.dir
+    assert.is_true(C.log_slice_is_current(log.log, slice))
     local move = moved(log)
     assert.equal(0, C.dir_remove_all(old))
     assert.equal(before, logs.slice_bytes(slice))
+    assert.is_false(C.log_slice_is_current(log.log, slice)) -- its disk is not the log's any more
     C.log_slice_release(slice)
     slice = assert(log:slice(4, { is_cold = true }))
     assert.equal(before, logs.slice_bytes(slice))
@@ -209,23 +211,58 @@ describe("a log that moves to another folder", function()
     log:close()
   end)
 
-  it("has the mark before it has its name, so that it wins against the old folder", function()
+  it("has a higher mark than the old folder before it has its name, so that it wins", function()
+    local function mark(dir) return tonumber(C.log_move_mark(dir)) end
     local log = filled(3)
     local old = log.dir
     local move = begin(log)
     assert.equal(0, copy(move))
-    assert.is_false(C.log_move_is_marked(move.to))
+    assert.equal(0, mark(move.to))
     assert.equal(0, prepare(move))
-    assert.is_true(C.log_move_is_marked(move.to))
+    assert.equal(1, mark(move.to))
     assert.equal(0, switch(move))
-    assert.is_true(C.log_move_is_marked(move.final))
-    assert.is_false(C.log_move_is_marked(old))
+    assert.equal(1, mark(move.final))
+    assert.equal(0, mark(old))
+    C.log_move_delete(move.move)
+    move = moved(log)
+    assert.equal(2, mark(move.final))
     assert.equal(0, C.log_move_settle(move.move))
     assert.equal(0, C.log_move_remove_mark(move.final))
-    assert.is_false(C.log_move_is_marked(move.final))
+    assert.equal(0, mark(move.final))
     assert.equal(0, C.log_move_remove_mark(move.final))
     C.log_move_delete(move.move)
     log:close()
+  end)
+
+  it("counts a mark that says nothing as the lowest", function()
+    local dir = unit.temp_dir()
+    for _, text in ipairs { "", "x\n", "-3\n", "99999999999999999999\n", ("1"):rep(100) } do
+      unit.write_file(dir .. "/luka.moved", text)
+      assert.equal(1, tonumber(C.log_move_mark(dir)))
+    end
+  end)
+
+  it("takes along what a recovery cut off and kept", function()
+    local log = filled(3)
+    unit.write_file(log.dir .. "/00000000000000000000.log.cut", "cut")
+    unit.write_file(log.dir .. "/00000000000000000000.log.cut.2", "cut too")
+    local move = moved(log)
+    assert.equal("cut", unit.read_file(move.final .. "/00000000000000000000.log.cut"))
+    assert.equal("cut too", unit.read_file(move.final .. "/00000000000000000000.log.cut.2"))
+    C.log_move_delete(move.move)
+    log:close()
+  end)
+
+  it("stays where it is when an fsync of it has failed, which is not the new disk's fault", function()
+    local log = filled(3)
+    local move = begin(log)
+    C.errinj_set_once(C.ERRINJ_LOG_FLUSH, 1, EIO)
+    assert.equal("ERR_IO", logs.name(C.log_flush(log.log, 3)))
+    assert.equal("ERR_IO", prepare(move))
+    assert.is_true(C.log_move_is_source_to_blame(move.move))
+    assert.equal("ERR_AGAIN", switch(move))
+    C.log_move_delete(move.move)
+    log:crash()
   end)
 
   it("does not raise the recovery point beyond what the copy has on disk", function()
@@ -317,6 +354,30 @@ describe("a log that moves to another folder", function()
     assert.truthy(again.duplicates[1])
     assert.same({ 8 }, again:append(batch(8)))
     again:close()
+  end)
+
+  it("blames the new disk for a snapshot that it does not take, and writes it whole the next time", function()
+    for _, case in ipairs { { EIO, "ERR_IO" }, { ENOSPC, "ERR_NO_SPACE" } } do
+      local log = logs.open { config = CONFIG }
+      for sequence = 0, 6 do
+        assert(log:append(logs.batch { size = 100, producer_id = 5, producer_epoch = 0, sequence = sequence }))
+      end
+      assert.equal(0, C.log_flush(log.log, 7)) -- writes the snapshot of the roll
+      local snapshot = log:file(4, ".snapshot")
+      local move = begin(log)
+      repeat until copy(move) == 0
+      C.errinj_set(C.ERRINJ_FILE_COPY, 1, EIO)
+      C.errinj_set_once(C.ERRINJ_FILE_WRITE, 1, case[1])
+      assert.equal(case[2], prepare(move))
+      assert.is_false(C.log_move_is_source_to_blame(move.move))
+      disarm()
+      assert.equal(0, prepare(move))
+      assert.equal(snapshot, unit.read_file(move.to .. "/00000000000000000004.snapshot"))
+      assert.equal(0, switch(move))
+      log.dir = move.final
+      C.log_move_delete(move.move)
+      assert_reopens(log):close()
+    end
   end)
 
   it("needs a folder of its own", function()

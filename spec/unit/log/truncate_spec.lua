@@ -291,7 +291,7 @@ describe("log_delete_before", function()
     local log = logs.open { config = { segment_bytes = 200 } }
     for epoch = 1, 4 do for _ = 1, 3 do log:append(logs.batch { size = 100 }, { epoch = epoch }) end end
     assert.equal(2, C.log_delete_before(log.log, 4, NOW))
-    assert.equal(0, C.log_write_epochs(log.log))
+    assert.equal(0, C.log_flush(log.log, log:end_offset()))
     assert.equal("0\n3\n2 4\n3 6\n4 9\n", unit.read_file(log.dir .. "/leader-epoch-checkpoint"))
     log:close()
   end)
