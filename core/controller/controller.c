@@ -62,10 +62,10 @@ void controller_delete(struct controller *controller)
   if (controller->loader) {
     loader_free(controller->loader);
   }
+  controller_alter_drop(controller->alter); // before its request ends, whose arena it is in
   complete_all(controller);
   unremoved_drop(controller);
   drop_topics(controller);
-  controller_alter_drop(controller->alter);
   if (controller->config) {
     broker_config_unref(controller->config);
   }
