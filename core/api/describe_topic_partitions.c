@@ -65,8 +65,8 @@ static void describe_partition(
   const char *host;
   int32_t port;
   bool is_offline = cluster_view_is_offline(page->req, topic, index);
-  bool has_leader = !is_offline &&
-                    cluster_view_address(page->req, metadata_image_broker(page->image, part->leader), &host, &port);
+  bool has_leader =
+      !is_offline && cluster_view_address(page->req, metadata_image_broker(page->image, part->leader), &host, &port);
   wire_describe_topic_partitions_response_describe_topic_partitions_response_partition_init(entry);
   entry->partition_index = index;
   entry->leader_id = has_leader ? part->leader : METADATA_NO_LEADER;

@@ -29,7 +29,7 @@ struct controller_driver {
   struct metadata_endpoint endpoint;
   struct arena arena;
   struct arena alter_arena; ///< of a change of configs that hangs
-  pthread_mutex_t lock; ///< guards `waiting` and, by it, what callbacks leave for the spec's thread
+  pthread_mutex_t lock;     ///< guards `waiting` and, by it, what callbacks leave for the spec's thread
   pthread_cond_t changed;
   int waiting;
   int load_result;
