@@ -24,7 +24,8 @@ end
 
 --- The same by DescribeTopicPartitions, which has no error for it.
 local function pages_of(client, name)
-  local answer = client:ask("DescribeTopicPartitions", 0, { topics = { { name = name } }, response_partition_limit = 100, cursor = wire.NULL })
+  local answer = client:ask("DescribeTopicPartitions", 0, { topics = { { name = name } },
+    response_partition_limit = 100, cursor = wire.NULL })
   local out = {}
   for _, part in ipairs(answer.topics[1].partitions) do
     out[part.partition_index + 1] = { part.error_code, part.leader_id, table.concat(part.isr_nodes, ","),
