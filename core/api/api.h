@@ -63,11 +63,9 @@ typedef void (*api_handle_fn)(struct request *req);
 
 /// Who serves an api key, and which versions.
 struct api_handler {
-  int16_t key;         ///< api key
-  int16_t min_version; ///< oldest version served
-  int16_t max_version; ///< newest version served
-  /// Oldest version that ApiVersions names; below min_version only where clients need to see it
-  int16_t advertised_min;
+  int16_t key;          ///< api key
+  int16_t min_version;  ///< oldest version served
+  int16_t max_version;  ///< newest version served
   api_handle_fn handle; ///< serves it; owns the request
 };
 

@@ -77,7 +77,7 @@ static void api_versions_list(struct request *req, int16_t only_key, struct wire
     struct wire_api_versions_response_api_version *entry = &resp->api_keys[resp->api_keys_count++];
     wire_api_versions_response_api_version_init(entry);
     entry->api_key = handlers[i].key;
-    entry->min_version = handlers[i].advertised_min;
+    entry->min_version = handlers[i].min_version;
     entry->max_version = handlers[i].max_version;
   }
 }

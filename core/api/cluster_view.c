@@ -9,6 +9,8 @@
 #include "network/connection.h"
 #include "network/frame.h"
 #include "network/listener.h"
+#include "replica/manager.h"
+#include "replica/partition.h"
 
 bool cluster_view_address(const struct request *req, const struct metadata_broker *broker, const char **host,
                           int32_t *port)
@@ -29,4 +31,19 @@ bool cluster_view_address(const struct request *req, const struct metadata_broke
   *host = endpoint->host;
   *port = endpoint->port;
   return true;
+}
+
+bool cluster_view_is_offline(const struct request *req, const struct metadata_topic *topic, int32_t index)
+{
+  const struct api *api = req->api;
+  // Specs ask for Metadata without replicas.
+  if (topic->partitions[index].leader != api->broker_id || api->replicas == NULL) {
+    return false;
+  }
+  const struct partition *part = replica_manager_find(api->replicas, &topic->id, index);
+  struct partition_state state = {.role = PARTITION_LEADER};
+  if (part != NULL) {
+    partition_read_state(part, &state);
+  }
+  return state.role == PARTITION_OFFLINE;
 }

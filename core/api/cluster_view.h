@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct metadata_broker;
+struct metadata_topic;
 struct request;
 
 enum {
@@ -22,3 +23,7 @@ enum {
 /// @return false when the broker has no address on this listener
 bool cluster_view_address(const struct request *req, const struct metadata_broker *broker, const char **host,
                           int32_t *port);
+
+/// Whether a partition that this broker leads has no log that works: its data directory has failed, or it did not open.
+/// Clients are told what Kafka's controller has a moment after that: no leader, nobody in sync, its replica offline.
+bool cluster_view_is_offline(const struct request *req, const struct metadata_topic *topic, int32_t index);

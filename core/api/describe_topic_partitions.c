@@ -58,12 +58,15 @@ static void describe_stop(struct describe_page *page, struct wire_string name, i
 }
 
 static void describe_partition(
-    const struct describe_page *page, const struct metadata_partition *part, int32_t index,
+    const struct describe_page *page, const struct metadata_topic *topic, int32_t index,
     struct wire_describe_topic_partitions_response_describe_topic_partitions_response_partition *entry)
 {
+  const struct metadata_partition *part = &topic->partitions[index];
   const char *host;
   int32_t port;
-  bool has_leader = cluster_view_address(page->req, metadata_image_broker(page->image, part->leader), &host, &port);
+  bool is_offline = cluster_view_is_offline(page->req, topic, index);
+  bool has_leader =
+      !is_offline && cluster_view_address(page->req, metadata_image_broker(page->image, part->leader), &host, &port);
   wire_describe_topic_partitions_response_describe_topic_partitions_response_partition_init(entry);
   entry->partition_index = index;
   entry->leader_id = has_leader ? part->leader : METADATA_NO_LEADER;
@@ -76,6 +79,11 @@ static void describe_partition(
   entry->last_known_elr_count = 0;
   entry->offline_replicas = part->offline;
   entry->offline_replicas_count = part->offline_count;
+  if (is_offline) {
+    entry->isr_nodes_count = 0;
+    entry->offline_replicas = &page->req->api->broker_id;
+    entry->offline_replicas_count = 1;
+  }
 }
 
 /// Answers a topic from its partition `first` on, or only where to go on with it.
@@ -97,7 +105,7 @@ static void describe_found(struct describe_page *page, const struct metadata_top
   entry->partitions = request_array(page->req, count, sizeof *entry->partitions);
   entry->partitions_count = count;
   for (int32_t i = 0; i < count; i++) {
-    describe_partition(page, &topic->partitions[first + i], first + i, &entry->partitions[i]);
+    describe_partition(page, topic, first + i, &entry->partitions[i]);
   }
   page->left -= count;
   if (count < rest) {

@@ -342,6 +342,8 @@ void fetch_finish(struct fetch *fetch)
   fetch->is_ending = true;
   if (!fetch->is_loading) {
     fetch_run(fetch);
+  } else if (fetch->conversion != NULL) {
+    fetch_convert_leave(fetch);
   }
 }
 

@@ -3,14 +3,15 @@
 // The answers of Fetch 0 to 3: what was found is in format 2, which those clients do not know. The pool reads it and
 // writes it anew, as message sets of format 0 (Fetch 0 and 1) or 1; the answer is sent from that memory.
 //
-//   worker: fetch_convert() takes the slices -> pool: read, convert -> worker: fetch_send()
+//   worker: fetch_convert() takes the slices, and memory -> pool: read, convert -> worker: fetch_send()
 //
 // What this takes is bounded: a partition gets as many bytes as the client takes of it, or its first batch, and all of
 // them together what the request may have, or one batch; and when much has been unpacked, the rest is for the next
-// fetch. As in Apache Kafka 3.9, a batch that cannot be said in the old formats ends the records of its partition, and
-// is an error only as the first; and where batches were read but none has anything to give (transaction markers alone),
-// the answer is the head of a message too large to be whole, so that a client sees that its limit is too small for what
-// comes next.
+// fetch. Many such answers together keep to the memory of answers: each takes what it may come to before it is made,
+// and waits in line for that. As in Apache Kafka 3.9, a batch that cannot be said in the old formats ends the records
+// of its partition, and is an error only as the first; and where batches were read but none has anything to give
+// (transaction markers alone), the answer is the head of a message too large to be whole, so that a client sees that
+// its limit is too small for what comes next.
 #include <string.h>
 
 #include "api/api.h"
@@ -21,6 +22,7 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "metadata/image.h"
+#include "network/answer_claim.h"
 #include "os/file.h"
 #include "record/batch.h"
 #include "record/down_convert.h"
@@ -48,6 +50,8 @@ struct fetch_converted {
 /// The work of one request.
 struct fetch_conversion {
   struct pool_job job;           ///< its turn on the pool
+  struct answer_claim claim;     ///< memory for what it makes
+  bool is_listed;                ///< in the worker's list of waiting fetches, so that a drain finds it
   struct fetch *fetch;           ///< the request; for the worker
   struct fetch_converted *parts; ///< in the order of the answer
   int32_t count;                 ///< how many
@@ -202,8 +206,63 @@ static void fetch_convert_done(struct pool_job *job)
     }
     log_slice_release(&part->slice);
   }
+  struct answer_claim claim = all->claim;
   fetch->is_loading = false;
   fetch_send(fetch);
+  answer_claim_return(&claim); // the answer is counted now, and `all` is gone
+}
+
+/// Waits for memory no more.
+static void fetch_convert_unlist(struct fetch_conversion *all)
+{
+  if (all->is_listed) {
+    all->is_listed = false;
+    list_remove(&all->fetch->link);
+  }
+}
+
+/// Answers without records.
+static void fetch_convert_give_up(struct fetch_conversion *all)
+{
+  struct fetch *fetch = all->fetch;
+  for (int32_t i = 0; i < all->count; i++) {
+    log_slice_release(&all->parts[i].slice);
+  }
+  answer_claim_return(&all->claim);
+  fetch->is_loading = false;
+  fetch_send(fetch);
+}
+
+static void fetch_convert_granted(struct answer_claim *claim)
+{
+  struct fetch_conversion *all = CONTAINER_OF(claim, struct fetch_conversion, claim);
+  struct request *req = all->fetch->req;
+  fetch_convert_unlist(all);
+  if (req->client == NULL || req->worker->is_draining) {
+    fetch_convert_give_up(all);
+  } else {
+    pool_submit_long(req->api->pool, &all->job, fetch_convert_work, req->worker->loop, fetch_convert_done);
+  }
+}
+
+void fetch_convert_leave(struct fetch *fetch)
+{
+  fetch_convert_unlist(fetch->conversion);
+  if (answer_claim_leave(&fetch->conversion->claim)) {
+    fetch_convert_give_up(fetch->conversion);
+  }
+}
+
+/// What the answer may come to, about: messages of old formats take more than records of today.
+static int64_t fetch_convert_size(const struct fetch_conversion *all)
+{
+  int64_t total = 0;
+  for (int32_t i = 0; i < all->count; i++) {
+    const struct fetch_converted *part = &all->parts[i];
+    int64_t most = 2 * (int64_t)part->slice.length;
+    total += most < part->max_bytes ? most : part->max_bytes > 0 ? part->max_bytes : 0;
+  }
+  return total < all->left_bytes ? total : all->left_bytes;
 }
 
 /// Readies an item: takes its slice over, or says that its topic is not for clients of this age.
@@ -251,6 +310,12 @@ bool fetch_convert(struct fetch *fetch)
     return false;
   }
   fetch->is_loading = true;
-  pool_submit_long(req->api->pool, &all->job, fetch_convert_work, req->worker->loop, fetch_convert_done);
+  fetch->conversion = all;
+  if (answer_claim_take(&all->claim, req->frame, fetch_convert_size(all), fetch_convert_granted)) {
+    pool_submit_long(req->api->pool, &all->job, fetch_convert_work, req->worker->loop, fetch_convert_done);
+  } else {
+    all->is_listed = true;
+    list_append(&req->worker->waiting, &fetch->link);
+  }
   return true;
 }

@@ -18,6 +18,7 @@
 struct api_client;
 struct api_worker;
 struct fetch;
+struct fetch_conversion;
 struct fetch_session;
 struct metadata_image;
 struct request;
@@ -81,18 +82,20 @@ struct fetch {
   struct fetch_cold *cold;       ///< what to bring, in the arena; the job's while it is under way
   int32_t cold_count;            ///< how many
   int32_t cold_rounds;           ///< times that was done
-  int64_t deadline_ms;           ///< monotonic end of the wait
-  int64_t bytes;                 ///< records found by the latest evaluation
-  int64_t counted_bytes;         ///< the same for min_bytes: what a limit cut short counts as the limit
-  int32_t min_bytes;             ///< as asked, at most max_bytes
-  int32_t max_bytes;             ///< as asked, within fetch.max.bytes
-  bool is_full;                  ///< every partition is answered, not only those with news
-  bool is_committed;             ///< read_committed
-  bool is_replica;               ///< asked in the name of a follower
-  bool has_error;                ///< found by the latest evaluation, or a diverging epoch
-  bool is_waiting;               ///< in the worker's list, timer running; never while it is loading
-  bool is_loading;               ///< `job` is under way, or a conversion
-  bool is_ending;                ///< to be answered as soon as it is not loading any more
+  /// Of an old client's answer, in the arena; NULL: none was begun
+  struct fetch_conversion *conversion;
+  int64_t deadline_ms;   ///< monotonic end of the wait
+  int64_t bytes;         ///< records found by the latest evaluation
+  int64_t counted_bytes; ///< the same for min_bytes: what a limit cut short counts as the limit
+  int32_t min_bytes;     ///< as asked, at most max_bytes
+  int32_t max_bytes;     ///< as asked, within fetch.max.bytes
+  bool is_full;          ///< every partition is answered, not only those with news
+  bool is_committed;     ///< read_committed
+  bool is_replica;       ///< asked in the name of a follower
+  bool has_error;        ///< found by the latest evaluation, or a diverging epoch
+  bool is_waiting;       ///< in the worker's list, timer running; never while it is loading
+  bool is_loading;       ///< `job` is under way, or a conversion
+  bool is_ending;        ///< to be answered as soon as it is not loading any more
 };
 
 struct fetch_sessions;
@@ -130,11 +133,15 @@ void fetch_send(struct fetch *fetch);
 
 // ---- fetch_convert.c ----
 
-/// Has the pool convert what the latest evaluation found to the format of a client before FETCH_BATCH_VERSION, then
-/// calls fetch_send().
+/// Has the pool convert what the latest evaluation found to the format of a client before FETCH_BATCH_VERSION, once
+/// there is memory for it, then calls fetch_send().
 ///
 /// @return false: there is nothing to convert, and fetch_send() is still to be called
 bool fetch_convert(struct fetch *fetch);
+
+/// Nobody waits for the answer any more, or the server drains: ends the wait for memory, if that is what it does; then
+/// the fetch is gone.
+void fetch_convert_leave(struct fetch *fetch);
 
 // ---- fetch_response.c ----
 

@@ -30,8 +30,6 @@
 #include "metadata/broker_config.h"
 #include "metadata/image.h"
 #include "metadata/topic_name.h"
-#include "replica/manager.h"
-#include "replica/partition.h"
 #include "wire/error_codes.h"
 #include "wire/metadata.h"
 
@@ -89,27 +87,11 @@ static const int32_t *metadata_registered(const struct metadata_view *view, cons
   return left;
 }
 
-/// Whether a partition that this broker leads has no log that works: its data directory has failed, or it did not open.
-static bool metadata_is_offline(const struct metadata_view *view, const struct metadata_topic *topic, int32_t index)
-{
-  const struct api *api = view->req->api;
-  // Specs ask for Metadata without replicas.
-  if (topic->partitions[index].leader != api->broker_id || api->replicas == NULL) {
-    return false;
-  }
-  const struct partition *part = replica_manager_find(api->replicas, &topic->id, index);
-  struct partition_state state = {.role = PARTITION_LEADER};
-  if (part != NULL) {
-    partition_read_state(part, &state);
-  }
-  return state.role == PARTITION_OFFLINE;
-}
-
 static void metadata_fill_partition(const struct metadata_view *view, const struct metadata_topic *topic, int32_t index,
                                     struct wire_metadata_response_metadata_response_partition *entry)
 {
   const struct metadata_partition *part = &topic->partitions[index];
-  bool is_offline = metadata_is_offline(view, topic, index);
+  bool is_offline = cluster_view_is_offline(view->req, topic, index);
   const struct metadata_broker *leader = is_offline ? NULL : metadata_image_broker(view->image, part->leader);
   const char *host;
   int32_t port;

@@ -62,10 +62,10 @@ void controller_delete(struct controller *controller)
   if (controller->loader) {
     loader_free(controller->loader);
   }
+  controller_alter_drop(controller->alter); // before its request ends, whose arena it is in
   complete_all(controller);
   unremoved_drop(controller);
   drop_topics(controller);
-  controller_alter_drop(controller->alter);
   if (controller->config) {
     broker_config_unref(controller->config);
   }
@@ -375,7 +375,8 @@ const struct metadata_topic *const *controller_changed_topics(const struct contr
   return (const struct metadata_topic *const *)controller->topics;
 }
 
-void controller_keep_topics(struct controller *controller, const struct metadata_topic **plan, int32_t slots, int32_t count)
+void controller_keep_topics(struct controller *controller, const struct metadata_topic **plan, int32_t slots,
+                            int32_t count)
 {
   controller->topics = mem_array((size_t)count, sizeof *controller->topics);
   for (int32_t i = 0; i < slots; i++) {
@@ -421,8 +422,8 @@ static void create_written(struct metastore_request *request)
               controller_plural(topic->partition_count));
     controller_warn_compaction(topic);
   }
-  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, controller_changed_topics(controller), controller->topic_count, false,
-                   controller_replicas_opened);
+  controller_apply(controller, CONTROLLER_OPEN_REPLICAS, controller_changed_topics(controller), controller->topic_count,
+                   false, controller_replicas_opened);
 }
 
 static void create_begin(struct controller *controller, struct controller_create *create)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions), grow.c
-// (adding partitions), delete.c (deleting), writes.c (steps of metastore writes), load.c (start), static_topics.c (what becomes of the topic
-// blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers),
+// (adding partitions), delete.c (deleting), writes.c (steps of metastore writes), load.c (start), static_topics.c (what
+// becomes of the topic blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers),
 // alter_configs.c (changes of configs).
 #pragma once
 
@@ -48,7 +48,7 @@ struct controller {
   struct metadata_topic **unremoved;  ///< deleted topics whose nodes are still there, referenced, owned
   int32_t unremoved_count;            ///< how many
   void (*unremoved_done)(struct controller *controller); ///< continues after unremoved_retry()
-  int64_t refusal_logged_ms;          ///< when a topic that is not created automatically was last logged
+  int64_t refusal_logged_ms; ///< when a topic that is not created automatically was last logged
 };
 
 /// Has the replicas of topics opened or taken away, then calls `done`.

@@ -46,8 +46,8 @@ static void delete_asked(struct metastore_request *request)
     metadata_draft_remove_topic(draft, controller->topics[i]->name);
   }
   controller_publish(controller, metadata_draft_finish(draft));
-  controller_apply(controller, CONTROLLER_DELETE_REPLICAS, controller_changed_topics(controller), controller->topic_count, false,
-                   delete_applied);
+  controller_apply(controller, CONTROLLER_DELETE_REPLICAS, controller_changed_topics(controller),
+                   controller->topic_count, false, delete_applied);
 }
 
 void controller_delete_begin(struct controller *controller, struct controller_drop *drop)

@@ -123,6 +123,17 @@ static void report_plan(const struct static_topic *block, const struct static_to
   }
 }
 
+/// Has the logs that are there opened with what the block sets.
+static void keep_configs(struct loader *loader, const struct metadata_topic *before)
+{
+  for (int32_t i = 0; i < loader->kept_count; i++) {
+    if (uuid_equal(&loader->kept[i]->id, &before->id)) {
+      loader->kept[i] = before;
+      return;
+    }
+  }
+}
+
 void loader_apply_static(struct loader *loader)
 {
   const struct controller_settings *settings = &loader->controller->settings;
@@ -134,6 +145,9 @@ void loader_apply_static(struct loader *loader)
     if (plan->topic) {
       metadata_topic_ref(plan->topic);
       metadata_draft_put_topic(draft, plan->topic);
+    }
+    if (plan->before) {
+      keep_configs(loader, plan->before);
     }
     if (plan->opened) {
       loader->opened[loader->opened_count++] = plan->opened;

@@ -184,6 +184,9 @@ static int plan_change(struct block_plan *work, const struct metadata_topic *old
   plan->added_partitions = added;
   plan->set_configs = merge(work, found->configs, found->config_count, &plan->configs, &plan->config_count);
   plan->set_text = describe_changes(work, found->configs, found->config_count);
+  if (plan->set_configs > 0) {
+    plan->before = metadata_topic_with_config(old, overrides, override_count, &config);
+  }
   if (added == 0 && plan->set_configs > 0) {
     topic_plan_keep_partitions(old, specs);
     plan->topic =
@@ -250,6 +253,9 @@ void static_topics_destroy(struct static_topic_plan *plan)
   }
   if (plan->opened) {
     metadata_topic_unref(plan->opened);
+  }
+  if (plan->before) {
+    metadata_topic_unref(plan->before);
   }
   *plan = (struct static_topic_plan){0};
 }

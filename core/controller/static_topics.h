@@ -35,6 +35,8 @@ struct static_topic_plan {
   bool is_new;                   ///< its topic is created
   struct metadata_topic *topic;  ///< its topic as it will be; one reference, owned. NULL: as it is
   struct metadata_topic *opened; ///< the topic with those replicas only that are new; one reference, owned. NULL: none
+  struct metadata_topic *before; ///< its partitions that are there, with its new configs: their logs are opened with
+                                 ///< these; one reference, owned. NULL: none
   int32_t added_partitions;      ///< partitions that a topic which is there gets
   int32_t set_configs;           ///< configs of a topic which is there that get another value
   const struct config_entry *configs; ///< with `set_configs`: all that is to be set on the topic, in the arena

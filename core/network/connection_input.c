@@ -230,6 +230,7 @@ bool input_take(struct connection *conn)
   if (conn->in != NULL && conn->in_start == conn->in_end) {
     input_release(conn);
   }
+  connection_use_answer(conn); // nothing could be offered: who is next in line can use it
   return offered > 0;
 }
 

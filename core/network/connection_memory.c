@@ -10,7 +10,7 @@
 //
 // Answers. A frame is offered as long as what clients have not taken yet does not reach the bound; then connections
 // wait in line, and each in turn has one frame offered. One that has answers to take does not even stand in line before
-// these are taken.
+// these are taken. What the pool makes of records for old clients is taken before it is made (answer_claim.h).
 //
 // Progress. Whoever holds memory while others wait for it has to use it: a client whose large request is not complete,
 // or whose answers take more than an equal share, must move `min_progress_bytes` in every `progress_ms`, or its
@@ -21,6 +21,7 @@
 
 #include "base/check.h"
 #include "base/slog.h"
+#include "network/answer_claim.h"
 #include "network/buffer.h"
 #include "network/connection_private.h"
 #include "network/server_private.h"
@@ -144,6 +145,53 @@ void connection_release_memory(struct connection *conn)
   connection_unreserve_input(conn);
   connection_use_answer(conn);
 }
+
+// ---- answers that are made on the pool ----
+
+static void answer_claim_on_granted(struct mail *mail)
+{
+  struct answer_claim *claim = CONTAINER_OF(mail, struct answer_claim, wait.mail);
+  claim->is_waiting = false;
+  claim->wait.state = MEMORY_WAIT_NONE;
+  claim->bytes = claim->wait.bytes;
+  claim->granted(claim);
+}
+
+bool answer_claim_take(struct answer_claim *claim, const struct frame *frame, int64_t bytes, answer_claim_fn granted)
+{
+  struct worker *worker = frame->conn->worker;
+  claim->server = worker->server;
+  if (memory_gate_take(&claim->server->answers, bytes)) {
+    claim->bytes = bytes;
+    return true;
+  }
+  claim->granted = granted;
+  claim->is_waiting = true;
+  if (memory_gate_wait(&claim->server->answers, &claim->wait, &worker->loop, bytes, answer_claim_on_granted)) {
+    connection_memory_is_short(claim->server);
+  }
+  return false;
+}
+
+bool answer_claim_leave(struct answer_claim *claim)
+{
+  if (!claim->is_waiting || !memory_gate_leave(&claim->server->answers, &claim->wait)) {
+    return false;
+  }
+  claim->is_waiting = false;
+  return true;
+}
+
+void answer_claim_return(struct answer_claim *claim)
+{
+  int64_t bytes = claim->bytes;
+  claim->bytes = 0;
+  if (bytes > 0) {
+    memory_gate_add(&claim->server->answers, -bytes);
+  }
+}
+
+// ---- progress ----
 
 /// Whether a connection keeps memory that others wait for, by its client's fault.
 static bool connection_keeps_memory(const struct connection *conn, int64_t answer_share)

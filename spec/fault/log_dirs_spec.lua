@@ -3,6 +3,7 @@
 local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
+local wire = require "spec.support.wire"
 
 local UNKNOWN, LEADER_NOT_AVAILABLE, STORAGE = 3, 5, 56
 
@@ -17,6 +18,18 @@ local function partitions_of(client, name, version)
   for _, part in ipairs(answer.topics[1].partitions) do
     out[part.partition_index + 1] = { part.error_code, part.leader_id, table.concat(part.isr_nodes, ","),
       table.concat(part.offline_replicas or {}, ",") }
+  end
+  return out
+end
+
+--- The same by DescribeTopicPartitions, which has no error for it.
+local function pages_of(client, name)
+  local answer = client:ask("DescribeTopicPartitions", 0, { topics = { { name = name } },
+    response_partition_limit = 100, cursor = wire.NULL })
+  local out = {}
+  for _, part in ipairs(answer.topics[1].partitions) do
+    out[part.partition_index + 1] = { part.error_code, part.leader_id, table.concat(part.isr_nodes, ","),
+      table.concat(part.offline_replicas, ",") }
   end
   return out
 end
@@ -82,6 +95,7 @@ describe("A broker with two data directories, one of which fails", function()
       for _, version in ipairs { 5, 9, 12, 13 } do
         assert.same(is_here and ONLINE or OFFLINE, partitions_of(client, "t", version)[partition + 1])
       end
+      assert.same(is_here and ONLINE or { 0, -1, "", "1" }, pages_of(client, "t")[partition + 1])
     end
     local out = described()
     assert.equal(0, out.a.error_code)

@@ -304,7 +304,9 @@ describe("A change of a broker's configs takes effect at once:", function()
     local second, third = broker:connect(), broker:connect()
     assert.is_truthy(second:ask("Metadata", 9, { topics = {} }))
     local id = third:request("Metadata", 9, { topics = {} })
-    requests.wait_until("the third waits", function() return broker:log():find("new connections wait: max.connections (2) are open", 1, true) end)
+    requests.wait_until("the third waits", function()
+      return broker:log():find("new connections wait: max.connections (2) are open", 1, true)
+    end)
     configs.alter(client, BROKER, "", { { "max.connections", DELETE } })
     assert.is_truthy(third:answer("Metadata", 9, id))
     second:close()
@@ -357,4 +359,42 @@ describe("A topic block of config.lua", function()
     client:close()
     assert.equal(0, broker:stop())
   end)
+
+  for _, partitions in ipairs { 1, 2 } do
+    it(("that has changed holds for the log at once, with %d of its partitions new"):format(partitions - 1), function()
+      local dir = brokers.temp_dir()
+      local path, data = dir .. "/config.lua", dir .. "/data"
+      local function write(text)
+        local file = assert(io.open(path, "wb"))
+        file:write(text)
+        file:close()
+      end
+      local function segments()
+        local pipe = io.popen(("ls '%s/t-0' | grep -c '[.]log$'"):format(data))
+        local count = tonumber(pipe:read "*l")
+        pipe:close()
+        return count
+      end
+      local function append(client)
+        local topic = requests.find(client, "t")
+        for _ = 1, 3 do requests.append(client, topic, records.batch { records = { ("x"):rep(600000) } }) end
+      end
+      write 'topic "t" { partitions = 1 }\n'
+      local broker = brokers.start { config = path, data = data }
+      local client = broker:connect()
+      append(client)
+      assert.equal(1, segments())
+      client:close()
+      assert.equal(0, broker:stop())
+
+      write(('topic "t" { partitions = %d, segment_bytes = 1048576 }\n'):format(partitions))
+      broker = broker:restart()
+      client = broker:connect()
+      append(client)
+      assert.equal(4, segments())
+      assert.equal(6, requests.end_offset(client, requests.find(client, "t")))
+      client:close()
+      assert.equal(0, broker:stop())
+    end)
+  end
 end)

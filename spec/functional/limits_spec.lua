@@ -216,6 +216,50 @@ describe("Memory of answers", function()
     assert.equal(0, broker:stop())
   end)
 
+  it("is bounded when many old clients, whose records are converted, wake up together", function()
+    local broker = brokers.start { set = { "workers=2", "luka_queued_max_response_bytes=8388608", "message_max_bytes=9437184",
+      "socket_send_buffer_bytes=16384" } }
+    local admin = broker:connect()
+    local topic = requests.create(admin, "t")
+    local waiting = {}
+    for i = 1, 30 do
+      waiting[i] = broker:connect()
+      waiting[i].asked = waiting[i]:request("Fetch", 2, { replica_id = -1, max_wait_ms = 60000, min_bytes = 1, topics = {
+        { topic = "t", partitions = { { partition = 0, fetch_offset = 0, partition_max_bytes = 8 * MIB } } } } })
+    end
+    local before = memory(broker)
+    local list = {}
+    for i = 1, 60 do list[i] = ("x"):rep(100 * KIB) end
+    assert.equal(0, requests.append(admin, topic, records.batch { records = list }))
+    -- Who reads is served, though it may have to wait until some who do not read are closed.
+    assert.is_true(#waiting[6]:answer("Fetch", 2, waiting[6].asked, 60000).responses[1].partitions[1].records > 6000 * KIB)
+    if measures_memory then
+      local _, peak = memory(broker)
+      assert.is_true(peak - before < 80 * MIB, ("%d KiB more"):format((peak - before) / KIB))
+    end
+    -- Those in line leave it with their connections.
+    for _, client in ipairs(waiting) do client:close() end
+    assert.is_true(requests.is_well(broker))
+    admin:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("lets a broker stop while old clients wait for it", function()
+    local broker = brokers.start { set = { "workers=1", "luka_queued_max_response_bytes=1048576", "socket_send_buffer_bytes=16384" } }
+    local admin = broker:connect()
+    local topic = requests.create(admin, "t")
+    for _ = 1, 4 do assert(requests.append(admin, topic, records.batch { records = { ("x"):rep(900 * KIB) } })) end
+    local waiting = {}
+    for i = 1, 20 do
+      waiting[i] = broker:connect()
+      waiting[i]:request("Fetch", 2, { replica_id = -1, max_wait_ms = 60000, min_bytes = 1, topics = {
+        { topic = "t", partitions = { { partition = 0, fetch_offset = 0, partition_max_bytes = 4 * MIB } } } } })
+    end
+    admin:close()
+    assert.equal(0, broker:stop())
+    for _, client in ipairs(waiting) do client:close() end
+  end)
+
   it("is not taken by records, and a Fetch without limits of its own is bounded by fetch.max.bytes", function()
     local broker = brokers.start { set = { "workers=1", "fetch_max_bytes=1048576" } }
     local admin = broker:connect()

@@ -28,7 +28,8 @@ struct controller_driver {
   struct controller *controller;
   struct metadata_endpoint endpoint;
   struct arena arena;
-  pthread_mutex_t lock; ///< guards `waiting` and, by it, what callbacks leave for the spec's thread
+  struct arena alter_arena; ///< of a change of configs that hangs
+  pthread_mutex_t lock;     ///< guards `waiting` and, by it, what callbacks leave for the spec's thread
   pthread_cond_t changed;
   int waiting;
   int load_result;
@@ -268,6 +269,24 @@ bool controller_driver_hang(struct controller_driver *driver, struct controller_
   expect(driver, 1);
   post_create(driver, create);
   post_create(driver, other);
+  return wait_for_all(driver);
+}
+
+static void on_hung_altered(struct controller_alter *alter)
+{
+  struct controller_driver *driver = alter->arg;
+  arena_destroy(&driver->alter_arena);
+  came(driver);
+}
+
+bool controller_driver_hang_alter(struct controller_driver *driver, struct controller_alter *alter)
+{
+  driver->is_hanging = true;
+  alter->arena = &driver->alter_arena;
+  alter->done = on_hung_altered;
+  alter->arg = driver;
+  expect(driver, 1);
+  controller_alter_configs(driver->controller, alter);
   return wait_for_all(driver);
 }
 

@@ -36,6 +36,10 @@ bool controller_driver_both(struct controller_driver *driver, struct controller_
 bool controller_driver_hang(struct controller_driver *driver, struct controller_create *create,
                             struct controller_create *other);
 
+/// Posts a change of configs whose arena ends with its answer, as that of a request does, and waits until the logs are
+/// to get the configs, which they never do.
+bool controller_driver_hang_alter(struct controller_driver *driver, struct controller_alter *alter);
+
 /// After controller_driver_hang(): stops the controller, then has the replicas opened; waits until both are answered
 /// and the controller has stopped, which the diary says.
 bool controller_driver_stop(struct controller_driver *driver);

@@ -39,7 +39,8 @@ struct held {
   struct frame *frame;
   struct echo *echo;
   char text[ECHO_TEXT_MAX + 1];
-  bool closes; ///< the connection ends with its answer
+  bool closes;          ///< the connection ends with its answer
+  int64_t region_bytes; ///< the answer is a region of the file
   struct pool_job job;
   struct mail mail;
   struct timer timer;
@@ -216,7 +217,8 @@ static void echo_reversed(struct pool_job *job)
 static void echo_on_time(struct timer *timer)
 {
   struct held *held = CONTAINER(timer, struct held, timer);
-  connection_respond(held->frame, echo_text(held->echo, "t", 1));
+  connection_respond(held->frame, held->region_bytes > 0 ? echo_file(held->echo, 0, held->region_bytes)
+                                                         : echo_text(held->echo, "t", 1));
   mem_free(held);
 }
 
@@ -330,7 +332,9 @@ static enum frame_verdict echo_on_frame(void *arg, struct connection *conn, stru
       return FRAME_TAKEN;
     case 't':
       held = held_new(echo, frame, "");
-      timer_start(&connection_worker(conn)->loop, &held->timer, atoll(text), echo_on_time);
+      sscanf(text, "%lld %lld", &pos, &size);
+      held->region_bytes = size;
+      timer_start(&connection_worker(conn)->loop, &held->timer, pos, echo_on_time);
       return FRAME_TAKEN;
     case 'm':
       connection_set_user(conn, echo);

@@ -20,6 +20,7 @@
 //   D text    defer once, resume by a mail, then answer with the text
 //   k text    give the bytes back, then do as for h
 //   t ms      answer "t" after so many milliseconds, also when the connection is closed by then
+//   t ms len  answer as "f 0 len" after so many milliseconds
 //   m         no answer; when the connection closes, post a mail to every other worker
 #pragma once
 

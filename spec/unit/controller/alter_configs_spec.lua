@@ -7,7 +7,7 @@ local C = unit.load("controller_driver.h", "base/error.h", "os/errinj.h", "wire/
 local TOPIC, BROKER, SET, UNSET = C.CONTROLLER_TOPIC, C.CONTROLLER_BROKER, C.CONTROLLER_SET, C.CONTROLLER_UNSET
 
 describe("A controller that changes configs", function()
-  local path, driver, kept
+  local path, driver, kept, post
 
   local function start()
     driver = C.controller_driver_new(path, nil, true)
@@ -23,7 +23,7 @@ describe("A controller that changes configs", function()
   end
 
   before_each(function()
-    path, kept = unit.temp_dir() .. "/luka.mdb", {}
+    path, kept, post = unit.temp_dir() .. "/luka.mdb", {}, C.controller_driver_alter
     start()
   end)
   after_each(function()
@@ -54,7 +54,8 @@ describe("A controller that changes configs", function()
     end
     request.resources, request.resource_count, request.is_incremental = list, #resources, true
     for key, value in pairs(options or {}) do request[key] = value end
-    assert.is_true(C.controller_driver_alter(driver, request))
+    keep(request)
+    assert.is_true(post(driver, request))
     local codes = {}
     for i = 1, #resources do codes[i] = list[i - 1].error_code end
     return codes, list
@@ -202,5 +203,15 @@ describe("A controller that changes configs", function()
     assert.is_true(C.controller_driver_alter(driver, request))
     assert.same({ 0, 42, 0 }, { list[0].error_code, list[1].error_code, list[2].error_code })
     assert.equal(5, tonumber(topic("t").config.retention_ms))
+  end)
+
+  it("answers what is under way when it is freed, and has the change again after a start", function()
+    create "t"
+    post = C.controller_driver_hang_alter
+    local _, list = alter { { TOPIC, "t", { "retention.ms", SET, "5" } }, { BROKER, "", { "log.retention.ms", SET, "7" } } }
+    stop()
+    assert.same({ C.WIRE_NOT_CONTROLLER, C.WIRE_NOT_CONTROLLER }, { list[0].error_code, list[1].error_code })
+    start()
+    assert.equal(5, tonumber(topic "t".config.retention_ms))
   end)
 end)

@@ -116,7 +116,8 @@ end)
 describe("What a config may have changed at run time", function()
   for name, change in pairs { ["log.retention.ms"] = "ALLOWED", ["max.connections"] = "ALLOWED", ["num.partitions"] = "READ_ONLY",
     ["log.retention.hours"] = "READ_ONLY", ["process.roles"] = "READ_ONLY", ["log.cleaner.threads"] = "UNSUPPORTED",
-    ["log.flush.interval.ms"] = "ALLOWED", ["max.connections.per.ip"] = "UNSUPPORTED", ["listeners"] = "OWN_ONLY", ["ssl.keystore.location"] = "OWN_ONLY",
+    ["log.flush.interval.ms"] = "ALLOWED", ["max.connections.per.ip"] = "UNSUPPORTED", ["listeners"] = "OWN_ONLY",
+    ["ssl.keystore.location"] = "OWN_ONLY",
     ["my.own"] = "UNKNOWN" } do
     it(("of %s is %s"):format(name, change), function()
       assert.equal(C["BROKER_CHANGE_" .. change], tonumber(C.broker_config_change_of(name)))

@@ -68,7 +68,8 @@ describe("The broker configs", function()
   -- Where Luka has another default, or refuses what would make no sense.
   local OWN = {
     ["default.replication.factor"] = { low = "1", high = "32767" },
-    ["max.connections"] = { low = "1" }, ["queued.max.request.bytes"] = { default = "null" }, ["replica.high.watermark.checkpoint.interval.ms"] = { low = "1" },
+    ["max.connections"] = { low = "1" }, ["queued.max.request.bytes"] = { default = "null" },
+    ["replica.high.watermark.checkpoint.interval.ms"] = { low = "1" },
     ["socket.listen.backlog.size"] = { default = "1024" },
     ["socket.receive.buffer.bytes"] = { default = "-1" }, ["socket.send.buffer.bytes"] = { default = "-1" },
   }

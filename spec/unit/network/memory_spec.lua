@@ -341,4 +341,27 @@ describe("Answer memory", function()
     assert.equal(2000002, #client:answer())
     server:stop()
   end)
+
+  it("is given back by one that may not be offered its frame when its turn comes", function()
+    local path = require("spec.support.unit").temp_dir() .. "/file"
+    require("spec.support.unit").write_file(path, ("0123456789"):rep(200000))
+    local server = tcp.serve { max_answer_memory = 1024 * KIB, send_buffer_bytes = 4096, file = path, progress_ms = 60000,
+      max_unsent_bytes = 512 * KIB }
+    local client, holder = server:connect { receive_buffer = 4096 }, server:connect { receive_buffer = 4096 }
+    client:ask "t 300 2000000"
+    server:wait("offered", 1)
+    holder:ask "b 1100000"
+    server:wait("offered", 2)
+    client:ask "e 1" -- stands in line, and gets more to read than it may have before its turn comes
+    server:wait("waiting", 1)
+    server:wait("made", 3)
+    holder:close()
+    server:wait("waiting", 0)
+    server:wait("connections", 1)
+    tcp.eventually(function() return server:count "answer_memory" < 64 * KIB end, "the return of what cannot be used")
+    assert.equal(2000002, #client:answer())
+    assert.equal("1", client:answer())
+    server:wait("answer_memory", 0)
+    server:stop()
+  end)
 end)
