@@ -5,6 +5,7 @@
 // fetch_response.c makes the answer. All of it belongs to one worker.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -93,6 +94,7 @@ struct fetch {
   bool is_waiting;               ///< in the worker's list, timer running; never while it is loading
   bool is_loading;               ///< `job` is under way, or a conversion
   bool is_ending;                ///< to be answered as soon as it is not loading any more
+  _Atomic(bool) is_unwanted; ///< its connection has closed: a conversion gives up; set by the worker, read by the pool
 };
 
 struct fetch_sessions;
