@@ -4,6 +4,7 @@
 // fills it in and gives its callbacks to the server.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,8 @@ struct api_worker {
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
   bool is_draining;                ///< the server stops: nothing waits any more
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
+  _Atomic(int64_t) give_up_ms; ///< what the pool has not begun by then, on clock_mono_ms(), is left; far away until the
+                               ///< server drains
 };
 
 /// One connection's part, owned by its worker.

@@ -129,14 +129,16 @@ static const char *config_change_missing(struct topic_change *change, const stru
 {
   char names[CONFIG_CHANGE_NAMES_SHOWN + 300];
   size_t used = 0;
+  bool is_missing = false; // the name may be empty, too
   for (int32_t i = 0; i < resource->entry_count && used < CONFIG_CHANGE_NAMES_SHOWN; i++) {
     const struct controller_alter_entry *entry = &resource->entries[i];
     if (entry->value == NULL && entry->operation != CONTROLLER_UNSET) {
-      used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used > 0 ? ", " : "",
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", is_missing ? ", " : "",
                                config_clip(entry->name, 256), entry->name);
+      is_missing = true;
     }
   }
-  return used > 0 ? arena_printf(&change->arena, "Null value not supported for : %s", names) : NULL;
+  return is_missing ? arena_printf(&change->arena, "Null value not supported for : %s", names) : NULL;
 }
 
 /// Whether a resource names this broker, whose id its name becomes; otherwise it has its error.

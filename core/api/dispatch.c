@@ -7,6 +7,7 @@
 // Kafka's rules for what it does not understand: ApiVersions of an unknown version is answered in version 0 with
 // UNSUPPORTED_VERSION (KIP-511); every other unknown key or version, and a body that cannot be decoded, closes the
 // connection. Bytes behind a decoded body are ignored.
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 #include "network/frame.h"
 #include "network/server.h"
+#include "os/clock.h"
 #include "wire/apis.h"
 #include "wire/codec.h"
 #include "wire/header.h"
@@ -48,7 +50,8 @@ static const struct api_handler API_HANDLERS[] = {
 
 enum {
   API_HANDLER_COUNT = sizeof API_HANDLERS / sizeof API_HANDLERS[0],
-  DISPATCH_HEADER_MIN = 8, // key, version, correlation id
+  DISPATCH_HEADER_MIN = 8,  // key, version, correlation id
+  DISPATCH_DRAIN_MS = 5000, // as long as a stop leaves connections open
 };
 
 const struct api_handler *api_handlers(int *count)
@@ -157,6 +160,7 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   worker->worker = server_worker;
   worker->loop = &server_worker->loop;
   worker->index = server_worker->index;
+  atomic_init(&worker->give_up_ms, INT64_MAX);
   list_create(&worker->waiting);
   server_worker->user = worker;
   fetch_start(worker);
@@ -165,7 +169,9 @@ static void dispatch_start(void *arg, struct worker *server_worker)
 static void dispatch_drain(void *arg, struct worker *server_worker)
 {
   (void)arg;
-  fetch_drain(server_worker->user);
+  struct api_worker *worker = server_worker->user;
+  atomic_store_explicit(&worker->give_up_ms, clock_mono_ms() + DISPATCH_DRAIN_MS, memory_order_relaxed);
+  fetch_drain(worker);
 }
 
 static void dispatch_stop(void *arg, struct worker *server_worker)

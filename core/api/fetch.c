@@ -382,7 +382,9 @@ static void fetch_run(struct fetch *fetch)
 
 static void fetch_cancel(struct request *req)
 {
-  fetch_finish(req->state);
+  struct fetch *fetch = req->state;
+  atomic_store_explicit(&fetch->is_unwanted, true, memory_order_relaxed);
+  fetch_finish(fetch);
 }
 
 void fetch_handle(struct request *req)

@@ -43,7 +43,7 @@ struct fetch_converted {
   struct record_buffer out; ///< the message set, owned
   int64_t first_offset;     ///< what the client asked for
   int64_t max_bytes;        ///< what the client takes of this partition
-  size_t work_limit;        ///< bytes that a batch may take while it is converted
+  size_t work_limit;        ///< bytes that any batch may take while it is converted; large ones get more
   int result;               ///< 0, or why there is nothing
 };
 
@@ -72,6 +72,24 @@ static int64_t fetch_batch_size(const uint8_t *bytes, size_t size)
   return batch_bytes < BATCH_OVERHEAD_SIZE + BATCH_LENGTH_MIN ? ERR_CORRUPT_BATCH : batch_bytes;
 }
 
+/// Whether nobody waits for the answer any more. What is queued behind clients that have gone, or when the broker
+/// stops, would keep the pool for minutes.
+static bool fetch_convert_is_unwanted(const struct fetch_conversion *all)
+{
+  return atomic_load_explicit(&all->fetch->is_unwanted, memory_order_relaxed);
+}
+
+/// Gives a batch room by its size where max.message.bytes is less now than when it was written.
+static void fetch_convert_make_room(struct fetch_conversion *all, struct fetch_converted *part, size_t size)
+{
+  size_t limit = size * BATCH_UNPACK_RATIO > part->work_limit ? size * BATCH_UNPACK_RATIO : part->work_limit;
+  size_t out_limit = limit < INT32_MAX / 2 ? 2 * limit : INT32_MAX;
+  all->convert.work_limit = limit;
+  if (part->out.size == 0 && part->out.limit < out_limit) {
+    part->out.limit = out_limit;
+  }
+}
+
 /// Converts one batch; what is right so far stays.
 ///
 /// @return 1 to go on, 0 when the records end here, ERR_*
@@ -79,7 +97,10 @@ static int fetch_convert_batch(struct fetch_conversion *all, struct fetch_conver
                                size_t size)
 {
   bool is_first = part->out.size == 0;
-  all->convert.work_limit = part->work_limit;
+  if (fetch_convert_is_unwanted(all)) {
+    return 0;
+  }
+  fetch_convert_make_room(all, part, size);
   int result = down_convert_batch(&all->convert, bytes, size, all->magic, part->first_offset, &part->out);
   if (result < 0) {
     // An error is for the fetch that begins with it.

@@ -5,6 +5,7 @@
 // fetch_response.c makes the answer. All of it belongs to one worker.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -84,18 +85,19 @@ struct fetch {
   int32_t cold_rounds;           ///< times that was done
   /// Of an old client's answer, in the arena; NULL: none was begun
   struct fetch_conversion *conversion;
-  int64_t deadline_ms;   ///< monotonic end of the wait
-  int64_t bytes;         ///< records found by the latest evaluation
-  int64_t counted_bytes; ///< the same for min_bytes: what a limit cut short counts as the limit
-  int32_t min_bytes;     ///< as asked, at most max_bytes
-  int32_t max_bytes;     ///< as asked, within fetch.max.bytes
-  bool is_full;          ///< every partition is answered, not only those with news
-  bool is_committed;     ///< read_committed
-  bool is_replica;       ///< asked in the name of a follower
-  bool has_error;        ///< found by the latest evaluation, or a diverging epoch
-  bool is_waiting;       ///< in the worker's list, timer running; never while it is loading
-  bool is_loading;       ///< `job` is under way, or a conversion
-  bool is_ending;        ///< to be answered as soon as it is not loading any more
+  int64_t deadline_ms;       ///< monotonic end of the wait
+  int64_t bytes;             ///< records found by the latest evaluation
+  int64_t counted_bytes;     ///< the same for min_bytes: what a limit cut short counts as the limit
+  int32_t min_bytes;         ///< as asked, at most max_bytes
+  int32_t max_bytes;         ///< as asked, within fetch.max.bytes
+  bool is_full;              ///< every partition is answered, not only those with news
+  bool is_committed;         ///< read_committed
+  bool is_replica;           ///< asked in the name of a follower
+  bool has_error;            ///< found by the latest evaluation, or a diverging epoch
+  bool is_waiting;           ///< in the worker's list, timer running; never while it is loading
+  bool is_loading;           ///< `job` is under way, or a conversion
+  bool is_ending;            ///< to be answered as soon as it is not loading any more
+  _Atomic(bool) is_unwanted; ///< its connection has closed: a conversion gives up; set by the worker, read by the pool
 };
 
 struct fetch_sessions;

@@ -6,6 +6,7 @@
 //
 //   worker: produce_pool() holds the connection -> pool: validate, convert, pack anew -> worker: append, release the
 //   connection
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -17,6 +18,7 @@
 #include "metadata/topic_config.h"
 #include "network/connection.h"
 #include "network/frame.h"
+#include "os/clock.h"
 #include "record/codec.h"
 #include "record/iterate.h"
 #include "record/recompress.h"
@@ -88,6 +90,11 @@ static void produce_pool_work(struct pool_job *job)
 {
   struct produce_pooled *pooled = CONTAINER_OF(job, struct produce_pooled, job);
   struct produce_part *part = pooled->part;
+  if (clock_mono_ms() >= atomic_load_explicit(&part->produce->req->worker->give_up_ms, memory_order_relaxed)) {
+    part->error =
+        WIRE_NOT_LEADER_OR_FOLLOWER; // the broker stops, connections are closed: not for what may take minutes
+    return;
+  }
   if (pooled->is_old) {
     produce_convert(pooled);
     return;

@@ -90,6 +90,10 @@ int options_real_path(const char *path, char **real)
                             (int)strlen(absolute) + 2, "");
   result[existing == NULL || strcmp(existing, "/") == 0 ? 0 : strlen(existing)] = '\0';
   options_append(result, absolute + end);
+  if (result[0] == '\0') {
+    result[0] = '/'; // the root itself
+    result[1] = '\0';
+  }
   free(existing);
   mem_free(absolute);
   *real = result;

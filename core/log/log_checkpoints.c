@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The three checkpoints of a directory: what goes into each, and when a file has to be written again. A file is written
-// by one thread at a time; the entries are gathered before, so that a later write never has older offsets.
+// by one thread at a time; the entries are gathered before, by one thread for all directories because a log that moves
+// belongs to several, so that a later write never has older offsets.
 #include <string.h>
 
 #include "base/error.h"
@@ -169,10 +170,11 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
 {
   struct log_dir_writer *writer = &mgr->writers[dir - mgr->dirs];
   pthread_mutex_lock(&mgr->lock);
-  while (writer->is_writing[which]) {
+  while (writer->is_writing[which] || mgr->is_gathering[which]) {
     pthread_cond_wait(&mgr->changed, &mgr->lock);
   }
   writer->is_writing[which] = true;
+  mgr->is_gathering[which] = true;
   pthread_mutex_unlock(&mgr->lock);
 
   int failure = 0;
@@ -184,6 +186,8 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
     lines = gather(mgr, dir, which, &count);
     writer->is_stale[which] = false;
   }
+  mgr->is_gathering[which] = false;
+  pthread_cond_broadcast(&mgr->changed);
   pthread_mutex_unlock(&mgr->lock);
 
   int result = failure;

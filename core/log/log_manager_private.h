@@ -156,15 +156,16 @@ struct log_dir_writer {
 };
 
 struct log_manager {
-  pthread_mutex_t lock;                    ///< see log_manager.h
-  pthread_cond_t changed;                  ///< an entry's state or users, or a writer
-  struct log_dir *dirs;                    ///< data directories; array fixed
-  struct log_dir_writer *writers;          ///< one per directory
-  size_t dir_count;                        ///< how many
-  struct log_table table;                  ///< logs; guarded by `lock`
-  struct log_found *found;                 ///< partitions found, by topic and partition; freed by start
-  size_t found_count;                      ///< how many
-  struct log_manager_hooks hooks;          ///< what the layer above does for us
+  pthread_mutex_t lock;                        ///< see log_manager.h
+  pthread_cond_t changed;                      ///< an entry's state or users, or a writer
+  struct log_dir *dirs;                        ///< data directories; array fixed
+  struct log_dir_writer *writers;              ///< one per directory
+  bool is_gathering[LOG_DIR_CHECKPOINT_COUNT]; ///< a thread brings entries up to date for one of those files
+  size_t dir_count;                            ///< how many
+  struct log_table table;                      ///< logs; guarded by `lock`
+  struct log_found *found;                     ///< partitions found, by topic and partition; freed by start
+  size_t found_count;                          ///< how many
+  struct log_manager_hooks hooks;              ///< what the layer above does for us
   _Atomic(int) recovery_threads;           ///< per directory; these three are set by log_manager_configure() as well
   _Atomic(int64_t) file_delete_delay_ms;   ///< for folders
   struct event_loop *loop;                 ///< control loop or NULL

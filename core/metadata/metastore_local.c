@@ -251,7 +251,7 @@ int metastore_local_open(const char *path, bool may_create, struct event_loop *l
   if (result < 0) {
     struct error_detail error = *error_last();
     store_close(&local->base);
-    return error_record(result, error.os_errno, error.file, error.line, "%s", error.message);
+    return error_record(result, 0, error.file, error.line, "%s", error.message);
   }
   reserve_room(local);
   *store = &local->base;

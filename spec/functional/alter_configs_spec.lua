@@ -125,6 +125,8 @@ describe("Changing configs", function()
     { { "no.such", APPEND, "x" }, 40, "Can't APPEND to key no.such because its type is not LIST." },
     { { "retention.ms", SET }, 42, "Null value not supported for : retention.ms" },
     { { "cleanup.policy", APPEND }, 42, "Null value not supported for : cleanup.policy" },
+    { { "", SET }, 42, "Null value not supported for : " },
+    { { "", SUBTRACT }, 42, "Null value not supported for : " },
     { { "remote.storage.enable", SET, "true" }, 40,
       "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage." },
     { { "retention.ms", 9, "5" }, 42, "Unknown operations type 9" },

@@ -229,6 +229,16 @@ describe("A start is refused", function()
     assert_kept(before)
   end)
 
+  it("with status 1 when the metastore cannot be a file, and says why once", function()
+    local folder = brokers.temp_dir()
+    for path, why in pairs { ["/"] = "cannot open /: Is a directory", [folder .. "/.."] = "cannot open " ..
+      folder:match "^(.*)/" .. ": Is a directory", [folder .. "/no/m.mdb"] = "cannot open " .. folder ..
+      "/no/m.mdb.new: No such file or directory" } do
+      local status, line = refused { set = { "metadata=" .. path } }
+      assert.same({ 1, "luka: " .. why }, { status, line })
+    end
+  end)
+
   it("with status 2 when two data folders belong to different brokers", function()
     local one, two = with_a_record(), with_a_record()
     local data = { contents(one.data), contents(two.data) }

@@ -2,6 +2,7 @@
 -- Fetch 0 to 3, for clients before Kafka 0.11: what was stored comes as message sets of format 0 or 1.
 local batches = require "spec.unit.record.batches"
 local brokers = require "spec.support.broker"
+local configs = require "spec.support.configs"
 local malformed = require "spec.support.malformed"
 local messages = require "spec.unit.record.messages"
 local records = require "spec.support.records"
@@ -280,6 +281,17 @@ describe("Fetch of an old client", function()
         assert.equal(10, fetch(client, a, { fetch_offset = 1 }, v).error_code)
       end)
 
+      it("gives what was written while max.message.bytes was larger", function()
+        local a = topic()
+        local noise = records.noise(300000, 1)
+        append(client, a, batch { records = { noise } })
+        append(client, a, batch { codec = 1, records = { noise } })
+        append(client, a, batch { records = { "c" } })
+        configs.set(client, a, { ["max.message.bytes"] = "1000" })
+        for offset = 0, 1 do assert.equal(offset, offsets(a, { fetch_offset = offset })[1]) end
+        assert.same({ 2 }, offsets(a, { fetch_offset = 2 }))
+      end)
+
       it("waits for bytes until the time is up, or until they come", function()
         local a = topic()
         append(client, a, batch { records = { "a" } })
@@ -336,6 +348,21 @@ describe("Fetch of an old client", function()
     local got = messages.heads(fetch(client, a, {}, { version = 1 }).records)
     assert.same({ 7, 6 }, { #got, got[7].offset })
     assert.equal(2, #messages.heads(fetch(client, a, { fetch_offset = 7 }, { version = 1 }).records))
+  end)
+
+  it("does not keep the broker from stopping when much has to be unpacked for many", function()
+    local own = brokers.start()
+    local one = own:connect()
+    local a = requests.create(one, "a")
+    for _ = 1, 6 do append(one, a, batch { codec = 1, records = { ("x"):rep(40000000) } }) end
+    local waiting = {}
+    for i = 1, 300 do
+      waiting[i] = own:connect()
+      waiting[i]:request("Fetch", 1, requests.fetch_body(1, { { a } }))
+    end
+    for _, client_ in ipairs(waiting) do client_:close() end
+    one:close()
+    assert.equal(0, own:stop())
   end)
 
   it("is refused with zstd to version 3 only: from version 4 on the batches come", function()

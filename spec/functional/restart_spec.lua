@@ -282,4 +282,20 @@ describe("A broker that was killed", function()
     client:close()
     assert.equal(0, broker:stop())
   end)
+
+  it("has stopped within seconds, however much it was left to unpack", function()
+    local broker = brokers.start()
+    local client = broker:connect()
+    local a = requests.create(client, "a", { configs = { ["compression.type"] = "lz4" } })
+    local one = batch { codec = 1, records = { ("x"):rep(60000000) } }
+    append(client, a, one)
+    for i = 1, 400 do
+      local gone = broker:connect()
+      requests.send_produce(gone, a, one)
+      if i % 2 == 0 then gone:close() end
+    end
+    client:close()
+    signal.kill(broker.pid, signal.SIGTERM)
+    assert.equal(0, broker:wait_exit(20000))
+  end)
 end)
