@@ -201,7 +201,7 @@ static int load_segment(struct log_recovery *recovery, const struct log_open_arg
 static void report_conversion(const char *dir, const struct log_recovery *recovery)
 {
   if (recovery->converted_segments > 0) {
-    slog_info("%s: converted %" PRId64 " records in %d segments from record format 0 or 1 to format 2", dir,
+    slog_info("%s: converted from record format 0 or 1 to format 2: %" PRId64 " records, segments: %d", dir,
               recovery->converted_records, recovery->converted_segments);
   }
 }

@@ -212,7 +212,7 @@ describe("converting", function()
       dir = folder(three())
       local lines = logs.lines_of(function() assert.equal(6, take(dir, { is_clean = is_clean }).end_offset) end)
       assert.equal(1, #lines)
-      assert.truthy(lines[1]:find("converted 6 records in 3 segments from record format 0 or 1 to format 2", 1, true))
+      assert.truthy(lines[1]:find("converted from record format 0 or 1 to format 2: 6 records, segments: 3", 1, true))
       local kept = {}
       for _, base in ipairs { 0, 2, 5 } do kept[base] = unit.read_file(path_of(dir, base)) end
       assert.same({}, logs.lines_of(function() assert.equal(6, #take(dir, { is_clean = true }).records) end))
