@@ -49,8 +49,10 @@ local function old_dir()
     assert(stat.mkdir(data .. "/" .. name))
     for base, bytes in pairs(segments) do unit.write_file(("%s/%s/%020d.log"):format(data, name, base), bytes) end
   end
-  partition("zero-0", { [0] = plain(0, 0, 19) .. packed(0, GZIP, 20, 29), [30] = packed(0, SNAPPY, 30, 39) .. packed(0, LZ4, 40, 49) .. plain(0, 50, 59) })
-  partition("one-0", { [0] = plain(1, 0, 19) .. packed(1, GZIP, 20, 29), [30] = packed(1, SNAPPY, 30, 39) .. packed(1, LZ4, 40, 49) .. plain(1, 50, 59) })
+  for magic, name in pairs { [0] = "zero-0", "one-0" } do
+    partition(name, { [0] = plain(magic, 0, 19) .. packed(magic, GZIP, 20, 29),
+      [30] = packed(magic, SNAPPY, 30, 39) .. packed(magic, LZ4, 40, 49) .. plain(magic, 50, 59) })
+  end
   local new = records.stored(records.batch { records = without_time(30, 39), ts = 1400000000300, step = 10 }, 30, 4)
   partition("mixed-0", { [0] = plain(0, 0, 9) .. packed(1, GZIP, 10, 29) .. new })
   return data, new

@@ -100,15 +100,16 @@ describe("a log of messages of format", function()
   end)
 
   it("1 keeps its timestamps", function()
-    local info = take(folder { [0] = messages.set(1, { { value = "a", ts = 2000 }, { value = "b", ts = 1000 }, { value = "c", ts = -1 } }) })
+    local info = take(folder { [0] = messages.set(1, { { value = "a", ts = 2000 }, { value = "b", ts = 1000 },
+      { value = "c", ts = -1 } }) })
     assert.same({ record(0, 2000, "a"), record(1, 1000, "b"), record(2, -1, "c") }, info.records)
     assert.equal(2000, info.batches[1].max_ts)
   end)
 
   it("1 keeps the broker's timestamps, those that differ in batches of their own", function()
     local stamped = APPEND_TIME
-    local info = take(folder { [0] = messages.set(1, { { value = "a", ts = 5, attributes = stamped }, { value = "b", ts = 5, attributes = stamped },
-      { value = "c", ts = 6, attributes = stamped }, { value = "d", ts = 6 } }) })
+    local info = take(folder { [0] = messages.set(1, { { value = "a", ts = 5, attributes = stamped },
+      { value = "b", ts = 5, attributes = stamped }, { value = "c", ts = 6, attributes = stamped }, { value = "d", ts = 6 } }) })
     assert.same({ record(0, 5, "a", nil, "append"), record(1, 5, "b", nil, "append"), record(2, 6, "c", nil, "append"),
       record(3, 6, "d") }, info.records)
     assert.equal(3, #info.batches)
@@ -121,7 +122,8 @@ describe("a log of messages of format", function()
           local packed = batches.compress(LZ4, set)
           return packed:sub(1, 6) .. "\1" .. packed:sub(8) -- the header checksum that old clients made wrong
         end or nil
-        local bytes = wrap(magic, range(0, 9), { codec = codec, payload = payload }) .. wrap(magic, range(10, 12), { codec = codec, payload = payload })
+        local bytes = wrap(magic, range(0, 9), { codec = codec, payload = payload })
+          .. wrap(magic, range(10, 12), { codec = codec, payload = payload })
         local info = take(folder { [0] = bytes })
         assert.same(wrapped(magic, range(0, 12)), info.records)
         assert.equal(2, #info.batches)
@@ -185,8 +187,9 @@ describe("a segment of several formats", function()
     local dir = folder { [0] = old .. new }
     local info = take(dir)
     assert.same({ 9, 9 }, { #info.records, info.end_offset })
-    assert.same({ { 0, -1 }, { 3, -1 }, { 6, 7 }, { 7, 8 } }, { { 0, info.batches[1].epoch }, { info.batches[2].base, info.batches[2].epoch },
-      { info.batches[3].base, info.batches[3].epoch }, { info.batches[4].base, info.batches[4].epoch } })
+    local epochs = {}
+    for i, one in ipairs(info.batches) do epochs[i] = { one.base, one.epoch } end
+    assert.same({ { 0, -1 }, { 3, -1 }, { 6, 7 }, { 7, 8 } }, epochs)
     assert.equal(unit.hex(new), unit.hex(unit.read_file(path_of(dir, 0)):sub(-#new)))
     assert.equal("0\n2\n7 6\n8 7\n", unit.read_file(dir .. "/leader-epoch-checkpoint"))
   end)
@@ -203,13 +206,13 @@ end)
 
 describe("converting", function()
   local function three()
-    return { [0] = messages.set(1, { "a", "b" }), [2] = wrap(1, range(2, 4), { codec = GZIP }), [5] = messages.set(1, { "c" }, { offset = 5 }) }
+    return { [0] = messages.set(1, { "a", "b" }), [2] = wrap(1, range(2, 4), { codec = GZIP }),
+      [5] = messages.set(1, { "c" }, { offset = 5 }) }
   end
 
   it("is said once for a log, and happens once", function()
-    local dir = folder(three())
     for _, is_clean in ipairs { true, false } do
-      dir = folder(three())
+      local dir = folder(three())
       local lines = logs.lines_of(function() assert.equal(6, take(dir, { is_clean = is_clean }).end_offset) end)
       assert.equal(1, #lines)
       assert.truthy(lines[1]:find("converted from record format 0 or 1 to format 2: 6 records, segments: 3", 1, true))
@@ -301,9 +304,10 @@ describe("an old log that is damaged", function()
     ["a wrapper of nothing"] = messages.wrapper(0, "", { codec = GZIP, offset = 5 }),
     ["a codec that there is not"] = messages.wrapper(1, "", { codec = 5, offset = 5, payload = "junk" }),
     ["a wrapper in a wrapper"] = messages.wrapper(1, wrap(1, { 0 }, { codec = GZIP }), { codec = GZIP, offset = 5 }),
-    ["a wrong CRC in a wrapper"] = messages.wrapper(1, messages.set(1, { "y", { value = "x", crc_xor = 1 } }), { codec = GZIP, offset = 6 }),
-    ["offsets that go back in a wrapper"] = messages.wrapper(0, messages.set(0, { { value = "y", offset = 6 }, { value = "x", offset = 5 } }),
+    ["a wrong CRC in a wrapper"] = messages.wrapper(1, messages.set(1, { "y", { value = "x", crc_xor = 1 } }),
       { codec = GZIP, offset = 6 }),
+    ["offsets that go back in a wrapper"] = messages.wrapper(0, messages.set(0, { { value = "y", offset = 6 },
+      { value = "x", offset = 5 } }), { codec = GZIP, offset = 6 }),
     ["an impossible size"] = batches.int(5, 8) .. batches.int(3, 4) .. ("\1"):rep(30),
     ["zeros"] = ("\0"):rep(4096),
   }
@@ -350,7 +354,8 @@ end)
 
 describe("a conversion that fails", function()
   local POINTS = { "FILE_OPEN", "FILE_READ", "FILE_WRITE", "FILE_SYNC", "DIR_RENAME", "DIR_REMOVE_FILE" }
-  local segments = { [0] = messages.set(1, { "a", "b" }), [2] = wrap(1, range(2, 4), { codec = SNAPPY }) .. batches.batch { base = 5, ts = 1005 } }
+  local segments = { [0] = messages.set(1, { "a", "b" }),
+    [2] = wrap(1, range(2, 4), { codec = SNAPPY }) .. batches.batch { base = 5, ts = 1005 } }
 
   for _, point in ipairs(POINTS) do
     it(("at any pass of %s leaves each segment as it was or whole in the new form"):format(point:lower()), function()
