@@ -59,22 +59,23 @@ static int write_out(void *arg, const uint8_t *bytes, size_t size);
 static int flush_out(struct old_segment *work);
 static int put_in_place(const char *dir, int64_t base_offset, const char *from, const char *to);
 
-bool log_is_old_message(int fd, int64_t pos, int64_t end)
+int log_check_old_message(int fd, int64_t pos, int64_t end, bool *is_old)
 {
-  uint8_t prefix[BATCH_PREFIX_SIZE];
-  if (end - pos < BATCH_LENGTH_MIN + BATCH_OVERHEAD_SIZE || file_read_at(fd, prefix, sizeof prefix, pos) < 0) {
-    return false;
+  *is_old = false;
+  if (end - pos < BATCH_LENGTH_MIN + BATCH_OVERHEAD_SIZE) {
+    return 0;
   }
+  uint8_t prefix[BATCH_PREFIX_SIZE];
+  TRY(file_read_at(fd, prefix, sizeof prefix, pos));
   int32_t length = (int32_t)bytes_get_u32(prefix + BATCH_LENGTH_POS);
   int8_t magic = batch_magic(prefix);
   if ((magic != 0 && magic != 1) || length < BATCH_LENGTH_MIN || length > end - pos - BATCH_OVERHEAD_SIZE) {
-    return false;
+    return 0;
   }
   uint8_t *step = mem_alloc(OLD_STEP_BYTES);
-  bool is_right = false;
-  int result = check_crc(fd, pos, (int64_t)length + BATCH_OVERHEAD_SIZE, step, &is_right);
+  int result = check_crc(fd, pos, (int64_t)length + BATCH_OVERHEAD_SIZE, step, is_old);
   mem_free(step);
-  return result == 0 && is_right;
+  return result;
 }
 
 int log_convert_segment(struct log_recovery *recovery, int64_t base_offset, int64_t next_base)

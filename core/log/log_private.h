@@ -226,8 +226,10 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
 ///         there may be), ERR_NOMEM, ERR_IO ...
 int log_convert_segment(struct log_recovery *recovery, int64_t base_offset, int64_t next_base);
 
-/// True when a message of format 0 or 1 lies there, by its CRC-32.
-bool log_is_old_message(int fd, int64_t pos, int64_t end);
+/// Looks whether a message of format 0 or 1 lies there, by its CRC-32.
+///
+/// @return 0, ERR_IO
+int log_check_old_message(int fd, int64_t pos, int64_t end, bool *is_old);
 
 /// Copies a file from `pos` to `size` to <path>.cut, or the next free name of that kind. Start-up.
 ///

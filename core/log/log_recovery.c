@@ -38,7 +38,6 @@ enum {
   RECOVERY_STEP_BYTES = 256 * 1024, ///< read at a time while checking CRCs
 };
 
-static bool is_old_format(const struct segment_recovery *work, int64_t pos);
 static int refuse_old_format(const struct segment_recovery *work, int64_t pos);
 static int recover(struct segment_recovery *work, bool is_last);
 static int walk_headers(struct segment_recovery *work, bool is_indexing);
@@ -76,7 +75,7 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
   if (result == 0 && work.size > INT32_MAX) {
     result = error_set(ERR_CORRUPT, "%s has %" PRId64 " bytes, more than a segment can", work.path, work.size);
   }
-  if (result == 0 && is_old_format(&work, 0)) {
+  if (result == 0) {
     result = refuse_old_format(&work, 0);
   }
   if (result == 0) {
@@ -96,15 +95,17 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
   return result;
 }
 
-/// True when the segment has to be converted first. After that, what still looks like an old message cannot be read.
-static bool is_old_format(const struct segment_recovery *work, int64_t pos)
-{
-  return !work->recovery->is_converted && log_is_old_message(work->fd, pos, work->size);
-}
-
+/// Says so where a message of an old format lies, and the segment has to be converted first. After that, what still
+/// looks like one cannot be read.
 static int refuse_old_format(const struct segment_recovery *work, int64_t pos)
 {
-  return error_set(ERR_UNSUPPORTED_FORMAT, "%s holds a message of format 0 or 1 at byte %" PRId64, work->path, pos);
+  bool is_old = false;
+  if (!work->recovery->is_converted) {
+    TRY(log_check_old_message(work->fd, pos, work->size, &is_old));
+  }
+  return is_old ? error_set(ERR_UNSUPPORTED_FORMAT, "%s holds a message of format 0 or 1 at byte %" PRId64, work->path,
+                            pos)
+                : 0;
 }
 
 static int recover(struct segment_recovery *work, bool is_last)
@@ -323,8 +324,8 @@ static int check_batches(struct segment_recovery *work)
   header_scan_begin(&scan, work->fd, work->pos, work->size, true);
   for (;;) {
     int result = header_scan_next(&scan, &header, &pos);
-    if (result == ERR_UNSUPPORTED_FORMAT && is_old_format(work, scan.pos)) {
-      return refuse_old_format(work, scan.pos);
+    if (result == ERR_UNSUPPORTED_FORMAT) {
+      TRY(refuse_old_format(work, scan.pos));
     }
     if (result == ERR_CORRUPT_BATCH || result == ERR_TRUNCATED || result == ERR_UNSUPPORTED_FORMAT) {
       work->fault = result == ERR_TRUNCATED ? "the batch is cut short" : "no batch";
