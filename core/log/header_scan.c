@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "os/file.h"
 
@@ -59,6 +60,43 @@ int header_scan_next(struct header_scan *scan, struct batch_header *header, int6
   *header = found;
   *pos = scan->pos;
   scan->pos += (int64_t)found.size;
+  return 1;
+}
+
+int header_scan_next_any(struct header_scan *scan, struct batch_header *header, int64_t *pos)
+{
+  if (scan->pos >= scan->end) {
+    return 0;
+  }
+  const uint8_t *bytes = NULL;
+  size_t available = 0;
+  TRY(header_scan_fill(scan, BATCH_HEADER_SIZE, &bytes, &available));
+  if (available < BATCH_PREFIX_SIZE || (batch_magic(bytes) != 0 && batch_magic(bytes) != 1)) {
+    return header_scan_next(scan, header, pos);
+  }
+  int32_t length = (int32_t)bytes_get_u32(bytes + BATCH_LENGTH_POS);
+  int64_t offset = batch_base_offset(bytes);
+  if (length < BATCH_LENGTH_MIN || offset < 0 || offset == INT64_MAX) {
+    return error_set(ERR_CORRUPT_BATCH, "message of %" PRId32 " bytes at offset %" PRId64, length, offset);
+  }
+  int64_t size = (int64_t)length + BATCH_OVERHEAD_SIZE;
+  if (size > scan->end - scan->pos) {
+    return error_set(ERR_TRUNCATED, "message of %" PRId64 " bytes where %" PRId64 " are left", size,
+                     scan->end - scan->pos);
+  }
+  *header = (struct batch_header){
+      .base_offset = offset,
+      .base_timestamp = BATCH_NO_TIMESTAMP,
+      .max_timestamp = BATCH_NO_TIMESTAMP,
+      .producer_id = BATCH_NO_PRODUCER_ID,
+      .size = (size_t)size,
+      .leader_epoch = BATCH_NO_LEADER_EPOCH,
+      .base_sequence = BATCH_NO_SEQUENCE,
+      .producer_epoch = BATCH_NO_PRODUCER_EPOCH,
+      .magic = batch_magic(bytes),
+  };
+  *pos = scan->pos;
+  scan->pos += size;
   return 1;
 }
 

@@ -34,6 +34,11 @@ void header_scan_begin(struct header_scan *scan, int fd, int64_t pos, int64_t en
 ///         passes the end); ERR_IO
 int header_scan_next(struct header_scan *scan, struct batch_header *header, int64_t *pos);
 
+/// The same among messages of formats 0 and 1: of one only the frame is looked at, and the header has what it tells
+/// (offset, size and format; `last_offset_delta` is 0) and what Kafka says of old messages for the rest: no leader
+/// epoch, no producer; and no timestamp. A wrapper's offset is that of its last message.
+int header_scan_next_any(struct header_scan *scan, struct batch_header *header, int64_t *pos);
+
 /// Skips to the first batch whose last offset is at least `offset`; otherwise as header_scan_next().
 int header_scan_find(struct header_scan *scan, int64_t offset, struct batch_header *header, int64_t *pos);
 

@@ -93,13 +93,13 @@ struct log_open_args {
 /// recovery point on is checked; the log is cut at the first bad one, what is cut is kept as <segment file>.cut, one
 /// warning names the file and the bytes, and the indexes are rebuilt. A log does not open when what is to be cut cannot
 /// be kept. Offsets that were missing before the crash, or after a clean shutdown, are told as an error, and nothing is
-/// cut for them. Missing or implausible indexes, and a missing list of leader epochs, are rebuilt in any case.
+/// cut for them. Missing or implausible indexes, and a missing list of leader epochs, are rebuilt in any case. Segments
+/// that hold messages of formats 0 and 1 are written anew in format 2, at the same offsets; one line says so.
 ///
 /// @param[out] log  owned: log_close() or log_discard()
 /// @return 0, ERR_IO, ERR_NO_SPACE, ERR_NO_FILES, ERR_PERMISSION, ERR_CORRUPT (a file that can be no segment),
-///         ERR_LIMIT (too many cut files),
-///         ERR_MALFORMED (partition.metadata), ERR_INVALID (the folder belongs to another topic id),
-///         ERR_UNSUPPORTED_FORMAT (records of format 0 or 1)
+///         ERR_LIMIT (too many cut files, or an old segment that would be too large in format 2),
+///         ERR_MALFORMED (partition.metadata), ERR_INVALID (the folder belongs to another topic id)
 int log_open(const struct log_open_args *args, struct log **log);
 
 /// Ends a log cleanly: last time-index entry, indexes trimmed, all of it fsynced. While holding the appender, on the

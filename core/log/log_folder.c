@@ -102,7 +102,7 @@ static int file_end_offset(const char *path, int64_t base_offset, int64_t *end_o
     struct batch_header header;
     int64_t pos = 0;
     header_scan_begin(&scan, fd, 0, size, true);
-    while (header_scan_next(&scan, &header, &pos) > 0) {
+    while (header_scan_next_any(&scan, &header, &pos) > 0) {
       *end_offset = header.base_offset + header.last_offset_delta + 1;
     }
   }

@@ -178,6 +178,34 @@ static void report_holes(const char *dir, const struct log_holes *holes)
   }
 }
 
+/// Brings one segment up, in format 2.
+///
+/// @param[in,out] seg  replaced where it has to be looked at twice
+static int load_segment(struct log_recovery *recovery, const struct log_open_args *args, struct segment **seg,
+                        int64_t next_base, bool *is_cut)
+{
+  int64_t base_offset = (*seg)->base_offset;
+  bool is_last = next_base == INT64_MAX;
+  recovery->is_converted = false;
+  int result = log_recover_segment(recovery, *seg, is_last, next_base, is_cut);
+  if (result == ERR_UNSUPPORTED_FORMAT) {
+    TRY(log_convert_segment(recovery, base_offset, next_base));
+    segment_free(*seg);
+    *seg = segment_new(base_offset, &args->config, args->now_ms);
+    result = log_recover_segment(recovery, *seg, is_last, next_base, is_cut);
+  }
+  return result;
+}
+
+/// Says what was converted, once for all of it.
+static void report_conversion(const char *dir, const struct log_recovery *recovery)
+{
+  if (recovery->converted_segments > 0) {
+    slog_info("%s: converted from record format 0 or 1 to format 2: %" PRId64 " records, segments: %d", dir,
+              recovery->converted_records, recovery->converted_segments);
+  }
+}
+
 static int load_segments(struct log *log, const struct log_open_args *args, bool has_epochs, const int64_t *bases,
                          int count)
 {
@@ -194,11 +222,11 @@ static int load_segments(struct log *log, const struct log_open_args *args, bool
   int result = 0;
   bool is_cut = false;
   for (int i = 0; i < count && result == 0 && !is_cut; i++) {
-    struct segment *seg = segment_new(bases[i], &args->config, args->now_ms);
-    list->segments[list->count++] = seg;
-    bool is_last = i == count - 1;
-    result = log_recover_segment(&recovery, seg, is_last, is_last ? INT64_MAX : bases[i + 1], &is_cut);
+    struct segment **seg = &list->segments[list->count++];
+    *seg = segment_new(bases[i], &args->config, args->now_ms);
+    result = load_segment(&recovery, args, seg, i == count - 1 ? INT64_MAX : bases[i + 1], &is_cut);
   }
+  report_conversion(args->dir, &recovery);
   report_holes(args->dir, &recovery.holes);
   if (result == 0) {
     result = set_rest_aside(args->dir, bases, list->count, count);

@@ -7,7 +7,7 @@
 //   log_recovery*.c after a crash: check, cut          log_cut.c       keep what was cut
 //   log.c           getters, close, flush              log_time.c      search by time
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
-//   log_producers.c producers and their snapshots
+//   log_producers.c producers and their snapshots  log_old_format.c record formats 0 and 1
 //   log_move*.c     a copy in another folder, and the switch to it
 //
 // Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O,
@@ -201,8 +201,11 @@ struct log_recovery {
   int64_t start_offset;   ///< log start; below it nothing is read
   bool is_contiguous;     ///< offsets have no holes
   bool is_missing_epochs; ///< the leader epochs are to be found in the batches
-  int64_t next_offset;    ///< out: where the segment ends
-  struct log_holes holes; ///< out: of all segments so far
+  bool is_converted;      ///< of the segment at hand: what it had of formats 0 and 1, and can be read, is in format 2
+  int converted_segments; ///< segments that were written anew for that
+  int64_t converted_records; ///< records that were converted
+  int64_t next_offset;       ///< out: where the segment ends
+  struct log_holes holes;    ///< out: of all segments so far
 };
 
 /// Loads one segment: plausible indexes are taken over, others rebuilt; after a crash what is not known to be on disk
@@ -211,8 +214,22 @@ struct log_recovery {
 /// @param is_last     the newest segment: its end is looked for in any case
 /// @param next_base   base offset of the segment after it; INT64_MAX when it is the last
 /// @param[out] is_cut  it does not reach to the next segment, and a crash may be why: what follows it is to go
+/// @return 0; ERR_UNSUPPORTED_FORMAT (it holds messages of format 0 or 1, and was not converted yet:
+///         log_convert_segment(), then again with a new `seg`), ERR_CORRUPT, ERR_LIMIT, ERR_NO_SPACE, ERR_IO ...
 int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool is_last, int64_t next_base,
                         bool *is_cut);
+
+/// Writes a segment's messages of formats 0 and 1 anew in format 2; the file is replaced when the new one is on disk,
+/// and as it was after a failure. Start-up.
+///
+/// @return 0; ERR_NO_SPACE (it may be tried again), ERR_LIMIT (more memory or a larger segment would be needed than
+///         there may be), ERR_NOMEM, ERR_IO ...
+int log_convert_segment(struct log_recovery *recovery, int64_t base_offset, int64_t next_base);
+
+/// Looks whether a message of format 0 or 1 lies there, by its CRC-32.
+///
+/// @return 0, ERR_IO
+int log_check_old_message(int fd, int64_t pos, int64_t end, bool *is_old);
 
 /// Copies a file from `pos` to `size` to <path>.cut, or the next free name of that kind. Start-up.
 ///

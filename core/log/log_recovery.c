@@ -13,6 +13,9 @@
 // whole and synced: it is checked from its last index entry on. One that ends below was closed when the flush came that
 // raised the recovery point, and its indexes went to disk with it (log_flush()).
 //
+// Messages of formats 0 and 1, where a file begins with one or the check comes upon one, are converted before anything
+// is decided (log_old_format.c).
+//
 // Offsets that are missing are a fault where the crash may have taken them. What was on disk before, with the hole in
 // it, is left as it is: the topic may have been compacted once, or a disk lost a part of it; log_open.c says so.
 #include <inttypes.h>
@@ -20,7 +23,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include "base/bytes.h"
 #include "base/crc.h"
@@ -36,6 +38,7 @@ enum {
   RECOVERY_STEP_BYTES = 256 * 1024, ///< read at a time while checking CRCs
 };
 
+static int refuse_old_format(const struct segment_recovery *work, int64_t pos);
 static int recover(struct segment_recovery *work, bool is_last);
 static int walk_headers(struct segment_recovery *work, bool is_indexing);
 static int check_batches(struct segment_recovery *work);
@@ -73,6 +76,9 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
     result = error_set(ERR_CORRUPT, "%s has %" PRId64 " bytes, more than a segment can", work.path, work.size);
   }
   if (result == 0) {
+    result = refuse_old_format(&work, 0);
+  }
+  if (result == 0) {
     atomic_store(&seg->modified_ms, (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000);
     result = recover(&work, is_last);
   }
@@ -87,6 +93,19 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
   mem_free(work.path);
   mem_free(work.buffer);
   return result;
+}
+
+/// Says so where a message of an old format lies, and the segment has to be converted first. After that, what still
+/// looks like one cannot be read.
+static int refuse_old_format(const struct segment_recovery *work, int64_t pos)
+{
+  bool is_old = false;
+  if (!work->recovery->is_converted) {
+    TRY(log_check_old_message(work->fd, pos, work->size, &is_old));
+  }
+  return is_old ? error_set(ERR_UNSUPPORTED_FORMAT, "%s holds a message of format 0 or 1 at byte %" PRId64, work->path,
+                            pos)
+                : 0;
 }
 
 static int recover(struct segment_recovery *work, bool is_last)
@@ -292,25 +311,6 @@ static int read_crc(struct segment_recovery *work, const struct batch_header *he
   return 0;
 }
 
-/// True when a message of format 0 or 1 lies at the start of the file, by its CRC-32: a log that is too old for us, not
-/// a damaged one.
-static bool is_old_format(struct segment_recovery *work)
-{
-  uint8_t prefix[BATCH_PREFIX_SIZE];
-  if (work->pos != 0 || file_read_at(work->fd, prefix, sizeof prefix, 0) < 0) {
-    return false;
-  }
-  int64_t size = batch_size(prefix);
-  if (size > work->size || size > INT32_MAX || size < BATCH_PREFIX_SIZE) {
-    return false;
-  }
-  uint8_t *bytes = mem_alloc((size_t)size);
-  bool is_old = file_read_at(work->fd, bytes, (size_t)size, 0) == 0 &&
-                crc32(0, bytes + 16, (uInt)(size - 16)) == bytes_get_u32(bytes + 12);
-  mem_free(bytes);
-  return is_old;
-}
-
 /// Checks batch by batch up to the first bad one, or the end of the file.
 static int check_batches(struct segment_recovery *work)
 {
@@ -324,9 +324,8 @@ static int check_batches(struct segment_recovery *work)
   header_scan_begin(&scan, work->fd, work->pos, work->size, true);
   for (;;) {
     int result = header_scan_next(&scan, &header, &pos);
-    if (result == ERR_UNSUPPORTED_FORMAT && is_old_format(work)) {
-      return error_set(ERR_UNSUPPORTED_FORMAT, "%s holds records of format 0 or 1, which are not supported",
-                       work->path);
+    if (result == ERR_UNSUPPORTED_FORMAT) {
+      TRY(refuse_old_format(work, scan.pos));
     }
     if (result == ERR_CORRUPT_BATCH || result == ERR_TRUNCATED || result == ERR_UNSUPPORTED_FORMAT) {
       work->fault = result == ERR_TRUNCATED ? "the batch is cut short" : "no batch";

@@ -201,12 +201,12 @@ static int take_segment(struct survey_work *work, int64_t base)
   struct batch_header header;
   int64_t pos = 0;
   header_scan_begin(&scan, fd, 0, size, true);
-  while (result == 0 && (result = header_scan_next(&scan, &header, &pos)) > 0) {
-    result = take_batch(work, fd, &header, pos);
+  while (result == 0 && (result = header_scan_next_any(&scan, &header, &pos)) > 0) {
+    result = header.magic == BATCH_FORMAT_MAX ? take_batch(work, fd, &header, pos) : 0;
   }
   file_close(fd);
   mem_free(path);
-  bool is_end = result == ERR_CORRUPT_BATCH || result == ERR_TRUNCATED || result == ERR_UNSUPPORTED_FORMAT;
+  bool is_end = result == ERR_CORRUPT_BATCH || result == ERR_TRUNCATED;
   return is_end ? 0 : result;
 }
 

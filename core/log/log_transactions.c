@@ -265,7 +265,7 @@ static int write_files(struct txn_work *work)
     if (end_offset <= work->from_offset) {
       continue;
     }
-    int result = write_file(work->log, i, work->entries + first, at - first);
+    int result = write_file(work->log, i, at > first ? work->entries + first : NULL, at - first);
     if (result == ERR_NO_SPACE || result == ERR_READ_ONLY || result == ERR_PERMISSION) {
       slog_warn("%s: its .txnindex is not written: %s", log_dir(work->log), error_last()->message);
       return 0;

@@ -197,6 +197,16 @@ int file_size(int fd, int64_t *size)
   return 0;
 }
 
+int file_copy_modified(int from_fd, int to_fd)
+{
+  struct stat status;
+  if (fstat(from_fd, &status) != 0) {
+    return error_set_errno(errno, "fstat failed");
+  }
+  const struct timespec times[2] = {status.st_atim, status.st_mtim};
+  return futimens(to_fd, times) == 0 ? 0 : error_set_errno(errno, "futimens failed");
+}
+
 int file_reserve(int fd, int64_t pos, int64_t size)
 {
   if (fallocate(fd, FALLOC_FL_KEEP_SIZE, pos, size) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {

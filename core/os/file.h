@@ -60,6 +60,9 @@ void file_drop_cache(int fd, int64_t pos);
 int file_truncate(int fd, int64_t size);
 int file_size(int fd, int64_t *size);
 
+/// Gives a file the time of another one's last change.
+int file_copy_modified(int from_fd, int to_fd);
+
 /// Reserves blocks without changing the visible size; ERR_NO_SPACE; unsupported file systems are no error.
 int file_reserve(int fd, int64_t pos, int64_t size);
 

@@ -236,17 +236,6 @@ describe("recovery", function()
     again:close()
     assert.equal("0\n5\n0 0\n1 2\n2 4\n3 6\n4 8\n", unit.read_file(log.dir .. "/leader-epoch-checkpoint"))
   end)
-
-  it("refuses records of format 1 instead of cutting them", function()
-    local log = logs.open()
-    log:crash()
-    -- One message of format 1 with its CRC-32, key null, value "hi".
-    unit.write_file(log:path(0, ".log"), unit.bytes "0000000000000000 00000018 06614b6d 01 00 00000000000003e8 ffffffff 00000002 6869")
-    local again, err, message = logs.open { dir = log.dir }
-    assert.is_nil(again)
-    assert.equal("ERR_UNSUPPORTED_FORMAT", err)
-    assert.truthy(message:find(log.dir, 1, true))
-  end)
 end)
 
 describe("a clean start", function()

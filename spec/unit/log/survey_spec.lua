@@ -4,6 +4,7 @@ local ffi = require "ffi"
 local unit = require "spec.support.unit"
 local logs = require "spec.unit.log.logs"
 local batches = require "spec.unit.record.batches"
+local messages = require "spec.unit.record.messages"
 
 local S = unit.load("log/log_survey.h")
 
@@ -81,6 +82,20 @@ describe("a survey", function()
     assert.equal(50, (select(2, survey(dir))))
     unit.write_file(dir .. "/00000000000000000001.snapshot", "torn")
     assert.equal(99, (select(2, survey(dir))))
+  end)
+
+  it("looks behind messages of formats 0 and 1, and changes nothing", function()
+    local dir = folder()
+    local old = messages.set(0, { "a" }) .. messages.wrapper(1, messages.set(1, { "b", "c" }), { offset = 2 })
+    local bytes = old .. batches.batch { base = 3, producer_id = 7, producer_epoch = 0, sequence = 0, leader_epoch = 5 }
+    local path = dir .. "/00000000000000000000.log"
+    unit.write_file(path, bytes)
+    assert.same({ 5, 7, true }, { survey(dir) })
+    assert.equal(bytes, unit.read_file(path))
+    for size = 1, #old do
+      unit.write_file(path, bytes:sub(1, size))
+      assert.same({ -1, -1, true }, { survey(dir) })
+    end
   end)
 
   it("does not believe a batch whose CRC is wrong, nor an id that no broker gives", function()
