@@ -38,6 +38,7 @@ topic "clicks" {
 topic "events" {
   retention_ms = days(1),
   retention_bytes = 1 * GiB, -- of each partition; whichever limit is reached first
+  -- luka_producer_type = "sync", -- acknowledge a record when it is on disk, not when the kernel has it
 }
 
 -- To come, and refused with a line that says so until then: functions as policies of a topic (partitioner, retention,
