@@ -185,25 +185,6 @@ describe("An adoption", function()
     client:close()
     assert.equal(0, broker:stop())
   end)
-
-  it("keeps a partition offline whose records are of format 0 or 1", function()
-    local data = kafka.empty_dir()
-    kafka.add_partition(data, "good-0")
-    local old
-    for line in io.lines "spec/data/golden-records.jsonl" do
-      if not old and line:find('"magic":%s*0') then old = unit.bytes(line:match '"hex":%s*"(%x+)"') end
-    end
-    assert.truthy(old)
-    unit.write_file(kafka.add_partition(data, "old-0") .. "/00000000000000000000.log", old)
-    local broker = kafka.start(data)
-    local client = broker:connect()
-    assert.same({ "good-0" }, records.values(requests.fetch(client, requests.find(client, "good")).records))
-    assert.equal(56, requests.fetch(client, { name = "old", id = kafka.topics(client).old.id }).error_code)
-    assert.truthy(broker:log():find("holds records of format 0 or 1, which are not supported", 1, true), broker:log())
-    client:close()
-    assert.equal(0, broker:stop())
-    assert.equal(old, unit.read_file(data .. "/old-0/00000000000000000000.log"))
-  end)
 end)
 
 describe("A known broker", function()
