@@ -279,8 +279,7 @@ static int begin_check(struct segment_recovery *work)
     return recovery_clear_indexes(work);
   }
   leader_epochs_truncate_end(epochs, header.base_offset);
-  offset_index_create(&seg->offset_index, number, size_limit);
-  time_index_create(&seg->time_index, time_count, &last, size_limit);
+  segment_reset_indexes(seg, number, time_count, &last, size_limit);
   atomic_store(&seg->max_timestamp, last.timestamp);
   atomic_store(&seg->max_timestamp_offset, seg->base_offset + last.relative_offset);
   seg->is_index_long = true;

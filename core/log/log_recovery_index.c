@@ -95,8 +95,7 @@ int recovery_load_indexes(struct segment_recovery *work, bool *is_good)
     count = 0;
     time_count = 0;
   }
-  offset_index_create(&seg->offset_index, count, size_limit);
-  time_index_create(&seg->time_index, time_count, &entry, size_limit);
+  segment_reset_indexes(seg, count, time_count, &entry, size_limit);
   if (*is_good) {
     work->pos = pos;
     work->indexed_offset = count > 0 ? seg->base_offset + relative_offset : -1;
@@ -195,8 +194,7 @@ int recovery_clear_indexes(struct segment_recovery *work)
 {
   struct segment *seg = work->seg;
   int32_t size_limit = log_get_config(work->recovery->log)->segment_index_bytes;
-  offset_index_create(&seg->offset_index, 0, size_limit);
-  time_index_create(&seg->time_index, 0, &(struct time_index_entry){-1, 0}, size_limit);
+  segment_reset_indexes(seg, 0, 0, &(struct time_index_entry){-1, 0}, size_limit);
   atomic_store(&seg->max_timestamp, -1);
   atomic_store(&seg->max_timestamp_offset, -1);
   atomic_store(&seg->size, 0);

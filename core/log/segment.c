@@ -46,6 +46,15 @@ void segment_free(struct segment *seg)
   mem_free(seg);
 }
 
+void segment_reset_indexes(struct segment *seg, uint32_t offset_count, uint32_t time_count,
+                           const struct time_index_entry *last, int32_t size_limit)
+{
+  offset_index_destroy(&seg->offset_index);
+  time_index_destroy(&seg->time_index);
+  offset_index_create(&seg->offset_index, offset_count, size_limit);
+  time_index_create(&seg->time_index, time_count, last, size_limit);
+}
+
 static void segment_free_retired(struct epoch_retired *retired)
 {
   segment_free(CONTAINER_OF(retired, struct segment, retired));

@@ -77,6 +77,12 @@ char *segment_path(const char *dir, int64_t base_offset, const char *suffix);
 /// Parses "<20 digits><suffix>"; false when the name is none of that.
 bool segment_parse_name(const char *name, const char *suffix, int64_t *base_offset);
 
+/// Begins its indexes anew, as if their files had that many entries; what is in memory of them goes. Start-up.
+///
+/// @param last  the last entry of the time index
+void segment_reset_indexes(struct segment *seg, uint32_t offset_count, uint32_t time_count,
+                           const struct time_index_entry *last, int32_t size_limit);
+
 /// Makes empty files, in place of whatever has their names. On failure nothing is left.
 int segment_create_files(const struct segment *seg, const char *dir, const struct log_config *config);
 

@@ -313,6 +313,16 @@ describe("a clean start", function()
     assert.equal("torn", again:file(0, ".log.cut"))
     again:close()
   end)
+
+  it("makes the index entries once that it has made already when it comes upon that", function()
+    local config = { index_interval_bytes = 0 }
+    local log = crashed_log { config = config }
+    rewrite(log, function(bytes) return bytes .. "torn" end)
+    local again = logs.open { dir = log.dir, config = config, is_clean = true }
+    assert.equal(0, again:close())
+    assert.equal(9 * 8, #again:file(0, ".index"))
+    assert.equal(9 * 12, #again:file(0, ".timeindex"))
+  end)
 end)
 
 describe("log_open", function()
