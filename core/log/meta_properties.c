@@ -216,7 +216,8 @@ static int take_line(const struct meta_line *line, struct meta_properties *props
   return 0;
 }
 
-/// Takes the next logical line: a backslash at the end joins the next one. NULL at the end of the text.
+/// Takes the next logical line: LF, CR or both end it, and a backslash before that joins the next one. NULL at the end
+/// of the text.
 static char *next_line(char **rest, int *number)
 {
   char *start = *rest;
@@ -225,8 +226,8 @@ static char *next_line(char **rest, int *number)
   }
   char *out = start;
   for (char *in = start;; in++) {
-    if (in[0] == '\\' && (in[1] == '\n' || (in[1] == '\r' && in[2] == '\n'))) {
-      in += in[1] == '\r' ? 2 : 1;
+    if (in[0] == '\\' && (in[1] == '\n' || in[1] == '\r')) {
+      in += in[1] == '\r' && in[2] == '\n' ? 2 : 1;
       (*number)++;
       while (is_blank(in[1])) {
         in++;
@@ -234,11 +235,11 @@ static char *next_line(char **rest, int *number)
     } else if (in[0] == '\\' && in[1] != '\0') {
       *out++ = *in++;
       *out++ = *in;
-    } else if (*in == '\n' || *in == '\0') {
-      *rest = *in == '\0' ? NULL : in + 1;
+    } else if (*in == '\n' || *in == '\r' || *in == '\0') {
+      *rest = *in == '\0' ? NULL : in + (in[0] == '\r' && in[1] == '\n' ? 2 : 1);
       (*number)++;
       break;
-    } else if (in[0] != '\r' || in[1] != '\n') {
+    } else {
       *out++ = *in;
     }
   }
@@ -250,16 +251,12 @@ static char *next_line(char **rest, int *number)
 static void trim_joint(char *line)
 {
   size_t length = strlen(line);
-  for (;;) {
-    size_t backslashes = 0;
-    while (backslashes < length && line[length - 1 - backslashes] == '\\') {
-      backslashes++;
-    }
-    bool is_return = length > 0 && line[length - 1] == '\r';
-    if (!is_return && backslashes % 2 == 0) {
-      break;
-    }
-    line[--length] = '\0';
+  size_t backslashes = 0;
+  while (backslashes < length && line[length - 1 - backslashes] == '\\') {
+    backslashes++;
+  }
+  if (backslashes % 2 != 0) {
+    line[length - 1] = '\0';
   }
 }
 

@@ -52,6 +52,13 @@ describe("meta.properties", function()
     assert.equal("/dir", text_of(props.metadata))
   end)
 
+  it("has lines that end with LF, CR or both", function()
+    local props = assert(read "version=1\rnode.id=3\r\ncluster.id=a\\\r b\r\rk=v\r")
+    assert.equal(3, props.node_id)
+    assert.equal("ab", text_of(props.cluster_id))
+    assert.equal("k=v\n", text_of(props.others))
+  end)
+
   it("is written as version 1 with our own line and what others put in", function()
     local props = assert(read "broker.id=2\nreserved.x=a\\=b\nversion=0\ncluster.id=c1\nempty=\n")
     C.uuid_parse("CnQGVsAts4a6d3yaNAz57w", props.directory_id)
@@ -95,6 +102,7 @@ describe("meta.properties", function()
     { "an id beyond 32 bits", "version=0\nbroker.id=2147483648\n", ":2: '2147483648' is not a value of broker.id" },
     { "two ids", "version=0\nbroker.id=1\nnode.id=2\n", ":3: both 1 and 2 are named as broker id" },
     { "an empty cluster id", "version=1\ncluster.id=\n", ":2: '' is not a value of cluster.id" },
+    { "no cluster id before CRs", "version=1\ncluster.id\r\r=1\n", ":2: '' is not a value of cluster.id" },
     { "a directory id that is none", "version=1\ndirectory.id=abc\n", ":2: 'abc' is not a value of directory.id" },
     { "a metadata path that is not absolute", "version=1\nluka.metadata=x/luka.mdb\n", ":2: 'x/luka.mdb' is not a value of luka.metadata" },
     { "metadata without a name", "version=1\nluka.metadata=..\n", ":2: '..' is not a value of luka.metadata" },
