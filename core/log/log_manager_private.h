@@ -124,8 +124,9 @@ struct log_work {
   struct timer timer;                   ///< on the control loop
   struct pool_job job;                  ///< one at a time
   struct log_manager *mgr;              ///< whose
-  void (*run)(struct log_manager *mgr); ///< on the pool
+  void (*run)(struct log_manager *mgr); ///< on the pool, or on the loop
   int64_t interval_ms;                  ///< between two starts
+  bool is_quick;                        ///< it does no I/O, and runs on the loop
   _Atomic(bool) is_running;             ///< the job is queued or runs: this tick is skipped
 };
 

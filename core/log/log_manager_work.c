@@ -185,11 +185,6 @@ static void run_high_watermarks(struct log_manager *mgr)
   }
 }
 
-static void run_moves(struct log_manager *mgr)
-{
-  log_movers_retry(mgr);
-}
-
 static void run_flush_job(struct pool_job *job)
 {
   struct flush_job *flushing = CONTAINER_OF(job, struct flush_job, job);
@@ -255,7 +250,9 @@ static void work_tick(struct timer *timer)
 {
   struct log_work *work = CONTAINER_OF(timer, struct log_work, timer);
   timer_start(work->mgr->loop, timer, work->interval_ms, work_tick);
-  if (!atomic_exchange(&work->is_running, true)) {
+  if (work->is_quick) {
+    work->run(work->mgr);
+  } else if (!atomic_exchange(&work->is_running, true)) {
     pool_submit_long(work->mgr->pool, &work->job, work_run, NULL, NULL);
   }
 }
@@ -270,8 +267,9 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   mgr->work[LOG_WORK_START_OFFSETS].interval_ms = config->start_offset_checkpoint_ms;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].run = run_high_watermarks;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].interval_ms = config->high_watermark_checkpoint_ms;
-  mgr->work[LOG_WORK_MOVES].run = run_moves;
+  mgr->work[LOG_WORK_MOVES].run = log_movers_retry;
   mgr->work[LOG_WORK_MOVES].interval_ms = MOVES_RETRY_MS;
+  mgr->work[LOG_WORK_MOVES].is_quick = true; // so that an idle broker wakes one thread
   log_flush_timer_create(mgr);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     mgr->work[i].mgr = mgr;
