@@ -168,14 +168,9 @@ static void run_flush(struct log_manager *mgr)
   log_checkpoints_write_all(mgr, LOG_DIR_RECOVERY_POINTS);
 }
 
-static void run_start_offsets(struct log_manager *mgr)
-{
-  log_checkpoints_write_all(mgr, LOG_DIR_START_OFFSETS);
-}
-
 void log_manager_write_start_offsets(struct log_manager *mgr)
 {
-  run_start_offsets(mgr);
+  log_checkpoints_write_all(mgr, LOG_DIR_START_OFFSETS);
 }
 
 static void run_high_watermarks(struct log_manager *mgr)
@@ -263,7 +258,7 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   mgr->work[LOG_WORK_RETENTION].interval_ms = config->retention_check_ms;
   mgr->work[LOG_WORK_FLUSH].run = run_flush;
   mgr->work[LOG_WORK_FLUSH].interval_ms = config->flush_checkpoint_ms;
-  mgr->work[LOG_WORK_START_OFFSETS].run = run_start_offsets;
+  mgr->work[LOG_WORK_START_OFFSETS].run = log_manager_write_start_offsets;
   mgr->work[LOG_WORK_START_OFFSETS].interval_ms = config->start_offset_checkpoint_ms;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].run = run_high_watermarks;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].interval_ms = config->high_watermark_checkpoint_ms;

@@ -2,34 +2,14 @@
 -- kill -9 under load, again and again on the same data: what was acknowledged is there afterwards, in order, once. The
 -- page cache outlives the process, so acks=1 is as good as acks=-1 here. KILLS=20 does it twenty times.
 local brokers = require "spec.support.broker"
+local load = require "spec.support.load"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 local unit = require "spec.support.unit"
 
 local KILLS = tonumber(os.getenv "KILLS") or 3
-local LOAD = os.getenv "LUKA_LOAD"
-local PARTITIONS = 3
+local PARTITIONS = load.PARTITIONS
 local MIB = 1024 * 1024
-
---- Bytes of a file; 0 when it is not there.
-local function size_of(path)
-  local file = io.open(path, "rb")
-  if not file then return 0 end
-  local size = file:seek "end"
-  file:close()
-  return size
-end
-
---- Runs the load generator to its end; its exit status is 0, what it printed is returned.
-local function load(broker, words, ...)
-  local command = ("%s %s --brokers 127.0.0.1:%d --topic load --partitions %d 2>&1; echo status $?"):format(
-    LOAD, words:format(...), broker.port, PARTITIONS)
-  local pipe = io.popen(command)
-  local text = pipe:read "*a"
-  pipe:close()
-  assert.truthy(text:match "status 0%s*$", text)
-  return text
-end
 
 describe("A broker that is killed under load", function()
   for _, case in ipairs {
@@ -45,22 +25,21 @@ describe("A broker that is killed under load", function()
       client:close()
       local acked = brokers.temp_dir() .. "/acked"
       for round = 1, KILLS do
-        local before = size_of(acked)
-        local producers = io.popen(("%s produce --brokers 127.0.0.1:%d --topic load --partitions %d --connections 6 --depth 8 "
-          .. "--records %d --record-bytes 200 --acks %d --codec %s --seconds 120 --keep-going --verify-acked %s 2>&1"):format(
-          LOAD, broker.port, PARTITIONS, 1 + 7 * round % 20, case.acks, case.codec, acked))
+        local before = load.size_of(acked)
+        local producers = load.begin(broker, "produce --connections 6 --depth 8 --records %d --record-bytes 200 --acks %d "
+          .. "--codec %s --seconds 120 --keep-going --verify-acked %s", 1 + 7 * round % 20, case.acks, case.codec, acked)
         -- Each line is an acknowledged batch; the file is written in pieces.
         requests.wait_until("batches are acknowledged", function()
-          return size_of(acked) > before + 100000 * (1 + round % 3) or broker:poll_exit()
+          return load.size_of(acked) > before + 100000 * (1 + round % 3) or broker:poll_exit()
         end, 60000)
         assert.equal("signal 9", broker:kill())
         assert.truthy(producers:read "*a":match '"disconnects":6')
         producers:close()
 
         broker = broker:restart()
-        load(broker, "check %s", acked)
+        load.run(broker, "check %s", acked)
         -- No offset is missing, none is there twice, and every batch is whole.
-        load(broker, "fetch --until-end --verify --max-wait-ms 100")
+        load.run(broker, "fetch --until-end --verify --max-wait-ms 100")
       end
       client = broker:connect()
       local topic = requests.find(client, "load")
@@ -72,7 +51,7 @@ describe("A broker that is killed under load", function()
       client:close()
       assert.equal(0, broker:stop())
       broker = broker:restart()
-      load(broker, "check %s", acked)
+      load.run(broker, "check %s", acked)
       assert.equal(0, broker:stop())
       assert.truthy(unit.read_file(acked))
     end)

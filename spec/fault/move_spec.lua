@@ -2,36 +2,13 @@
 -- Partitions that move between data directories while they are written and read, and while the broker is killed: nothing
 -- that was acknowledged is lost, doubled or out of order. KILLS=20 kills twenty times.
 local brokers = require "spec.support.broker"
+local load = require "spec.support.load"
 local requests = require "spec.support.requests"
 local stdlib = require "posix.stdlib"
 
 local KILLS = tonumber(os.getenv "KILLS") or 4
-local LOAD = os.getenv "LUKA_LOAD"
-local PARTITIONS = 3
+local PARTITIONS = load.PARTITIONS
 local MIB = 1024 * 1024
-
-local function size_of(path)
-  local file = io.open(path, "rb")
-  if not file then return 0 end
-  local size = file:seek "end"
-  file:close()
-  return size
-end
-
---- Runs the load generator to its end; its exit status is 0.
-local function load(broker, words, ...)
-  local pipe = io.popen(("%s %s --brokers 127.0.0.1:%d --topic load --partitions %d 2>&1; echo status $?"):format(
-    LOAD, words:format(...), broker.port, PARTITIONS))
-  local text = pipe:read "*a"
-  pipe:close()
-  assert.truthy(text:match "status 0%s*$", text)
-end
-
---- Starts the load generator; its output is read at the end.
-local function begin(broker, words, ...)
-  return io.popen(("%s %s --brokers 127.0.0.1:%d --topic load --partitions %d 2>&1"):format(LOAD, words:format(...), broker.port,
-    PARTITIONS))
-end
 
 --- How many folders of the topic there are in a directory: plain ones, and copies that are made.
 local function folders(dir)
@@ -80,9 +57,9 @@ describe("Partitions that move under load", function()
       start()
       stdlib.setenv("LUKA_ERRINJ", nil)
       local acked = brokers.temp_dir() .. "/acked"
-      local producers = begin(broker,
+      local producers = load.begin(broker,
         "produce --connections 6 --depth 4 --records 5 --record-bytes 300 --seconds 4 --verify-acked %s", acked)
-      local readers = begin(broker, "fetch --connections 3 --verify --repeat --max-wait-ms 20 --seconds 4")
+      local readers = load.begin(broker, "fetch --connections 3 --verify --repeat --max-wait-ms 20 --seconds 4")
       local client = broker:connect()
       local moves = 0
       requests.wait_until("there are many moves", function()
@@ -99,11 +76,11 @@ describe("Partitions that move under load", function()
       text = readers:read "*a"
       readers:close()
       assert.truthy(text:match '"errors":0', text)
-      load(broker, "check %s", acked)
-      load(broker, "fetch --until-end --verify --max-wait-ms 100")
+      load.run(broker, "check %s", acked)
+      load.run(broker, "fetch --until-end --verify --max-wait-ms 100")
       assert.equal(0, broker:stop())
       broker = broker:restart()
-      load(broker, "check %s", acked)
+      load.run(broker, "check %s", acked)
       assert.is_nil(broker:log():match "stray")
       assert.equal(0, broker:stop())
     end)
@@ -113,7 +90,7 @@ describe("Partitions that move under load", function()
     stdlib.setenv("LUKA_ERRINJ", "file_copy=1:5")
     start()
     local acked = brokers.temp_dir() .. "/acked"
-    load(broker, "produce --connections 3 --depth 4 --records 50 --record-bytes 1000 --requests 1500 --verify-acked %s", acked)
+    load.run(broker, "produce --connections 3 --depth 4 --records 50 --record-bytes 1000 --requests 1500 --verify-acked %s", acked)
     for round = 1, 4 do
       local dir = round % 2 == 1 and b or a
       local client = broker:connect()
@@ -125,10 +102,10 @@ describe("Partitions that move under load", function()
       assert.equal(0, broker:stop())
       broker = broker:restart()
       requests.wait_until("all partitions have moved", function() return are_all_in(dir) end, 30000)
-      load(broker, "check %s", acked)
+      load.run(broker, "check %s", acked)
     end
     stdlib.setenv("LUKA_ERRINJ", nil)
-    load(broker, "fetch --until-end --verify --max-wait-ms 100")
+    load.run(broker, "fetch --until-end --verify --max-wait-ms 100")
     assert.equal(0, broker:stop())
     for _, dir in ipairs { a, b } do
       local pipe = io.popen("ls " .. dir)
@@ -141,29 +118,29 @@ describe("Partitions that move under load", function()
     start()
     local acked = brokers.temp_dir() .. "/acked"
     for round = 1, KILLS do
-      local before = size_of(acked)
-      local producers = begin(broker, "produce --connections 6 --depth 8 --records %d --record-bytes 300 --acks 1 --seconds 60 "
+      local before = load.size_of(acked)
+      local producers = load.begin(broker, "produce --connections 6 --depth 8 --records %d --record-bytes 300 --acks 1 --seconds 60 "
         .. "--keep-going --verify-acked %s", 1 + 7 * round % 20, acked)
       local client = broker:connect()
       local moves = 0
       requests.wait_until("batches are acknowledged while there are moves", function()
         move(client, moves % 2 == round % 2 and a or b)
         moves = moves + 1
-        return size_of(acked) > before + 40000 * (1 + round % 3)
+        return load.size_of(acked) > before + 40000 * (1 + round % 3)
       end, 60000)
       client:close()
       assert.equal("signal 9", broker:kill())
       producers:read "*a"
       producers:close()
       broker = broker:restart()
-      load(broker, "check %s", acked)
-      load(broker, "fetch --until-end --verify --max-wait-ms 100")
+      load.run(broker, "check %s", acked)
+      load.run(broker, "fetch --until-end --verify --max-wait-ms 100")
       assert.is_nil(broker:log():match "stray")
       assert.is_nil(broker:log():match "starts empty")
     end
     assert.equal(0, broker:stop())
     broker = broker:restart()
-    load(broker, "check %s", acked)
+    load.run(broker, "check %s", acked)
     assert.equal(0, broker:stop())
   end)
 end)
