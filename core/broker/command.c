@@ -152,8 +152,10 @@ static int command_serve(const struct lua_cli_serve *serve)
   command_block_signals(&signals);
   struct lua_config config;
   struct lua_config_error error;
-  if (lua_config_load_watched(serve->path, serve->sets, serve->set_count, serve->is_debug, serve->is_json, &config,
-                              &error) < 0) {
+  lua_config_watchdog_start(serve->is_json);
+  int result = lua_config_load(serve->path, serve->sets, serve->set_count, serve->is_debug, &config, &error);
+  lua_config_watchdog_stop();
+  if (result < 0) {
     lua_cli_fail(error.message, serve->is_json);
     if (error.trace != NULL) {
       fprintf(stderr, "%s\n", error.trace);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/version.h"
@@ -195,10 +196,18 @@ static int cli_host_flush(lua_State *vm)
   return 2;
 }
 
-/// exists(path) -> whether there is something of that name; for what may be a file or a misspelt verb
-static int cli_host_exists(lua_State *vm)
+/// kind(path) -> "file", "folder", "socket" or "other"; nothing when there is none. For words that may be one of these,
+/// or a misspelt verb.
+static int cli_host_kind(lua_State *vm)
 {
-  lua_pushboolean(vm, access(luaL_checkstring(vm, 1), F_OK) == 0);
+  struct stat found;
+  if (stat(luaL_checkstring(vm, 1), &found) < 0) {
+    return 0;
+  }
+  lua_pushstring(vm, S_ISREG(found.st_mode)    ? "file"
+                     : S_ISDIR(found.st_mode)  ? "folder"
+                     : S_ISSOCK(found.st_mode) ? "socket"
+                                               : "other");
   return 1;
 }
 
@@ -227,7 +236,7 @@ static void cli_open(lua_State *vm)
   static const luaL_Reg functions[] = {
       {"fail", cli_host_fail},
       {"flush", cli_host_flush},
-      {"exists", cli_host_exists},
+      {"kind", cli_host_kind},
       {"has_module", cli_host_has_module},
   };
   luaL_openlibs(vm);

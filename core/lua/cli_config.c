@@ -46,7 +46,10 @@ static int cli_evaluate(lua_State *vm)
   lua_setmetatable(vm, -2);
   int count = 0;
   const struct config_override *sets = lua_cli_overrides(vm, 2, &run->arena, &count);
-  if (lua_config_load_watched(path, sets, count, is_debug, is_json, &run->config, &run->error) < 0) {
+  lua_config_watchdog_start(is_json);
+  int result = lua_config_load(path, sets, count, is_debug, &run->config, &run->error);
+  lua_config_watchdog_stop();
+  if (result < 0) {
     lua_pushnil(vm);
     lua_pushstring(vm, run->error.message);
     lua_pushstring(vm, run->error.trace);

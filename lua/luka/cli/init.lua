@@ -9,7 +9,7 @@ local report = require "luka.cli.report"
 ---@field version string
 ---@field fail fun(text: string, is_json: boolean?)  prints one line on standard error
 ---@field flush fun(): boolean?, string?  standard output; nil and why, when it did not take all
----@field exists fun(path: string): boolean
+---@field kind fun(path: string): "file"|"folder"|"socket"|"other"|nil
 ---@field has_module fun(name: string): boolean  whether it is built in
 
 local M = {}
