@@ -26,7 +26,6 @@ struct cli_call {
 
 static void *cli_alloc(void *arg, void *block, size_t old_size, size_t new_size);
 static int cli_main(lua_State *vm);
-static void cli_open(lua_State *vm);
 static void cli_take_serve(lua_State *vm, struct lua_cli_serve *serve);
 
 int lua_cli_run(int argc, char **argv, bool *is_serving, struct lua_cli_serve *serve)
@@ -72,7 +71,7 @@ static void *cli_alloc(void *arg, void *block, size_t old_size, size_t new_size)
 static int cli_main(lua_State *vm)
 {
   struct cli_call *call = lua_touserdata(vm, 1);
-  cli_open(vm);
+  lua_cli_open(vm);
   lua_getglobal(vm, "require");
   lua_pushliteral(vm, "luka.cli");
   lua_call(vm, 1, 1);
@@ -230,8 +229,7 @@ static int cli_require(lua_State *vm)
   return 1;
 }
 
-/// Opens all libraries and makes our modules known. Nothing is read from a path of the system or of the user.
-static void cli_open(lua_State *vm)
+void lua_cli_open(struct lua_State *vm)
 {
   static const luaL_Reg functions[] = {
       {"fail", cli_host_fail},
