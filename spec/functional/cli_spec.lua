@@ -4,15 +4,18 @@ local unit = require "spec.support.unit"
 
 local PROGRAM = os.getenv "LUKA_PROGRAM" or "build/luka"
 
---- Runs the program to its end; standard output, standard error and exit status. Arguments are quoted for the shell.
-local function run(...)
+--- Runs the program to its end, with words of the shell before it; standard output, standard error and exit status.
+--- Arguments are quoted for the shell.
+local function run_with(before, ...)
   local folder = unit.temp_dir()
-  local words = { PROGRAM }
+  local words = { before .. PROGRAM }
   for _, word in ipairs { ... } do words[#words + 1] = "'" .. word:gsub("'", "'\\''") .. "'" end
   local command = ("%s >%s/out 2>%s/err </dev/null"):format(table.concat(words, " "), folder, folder)
   local status = os.execute("timeout 60 " .. command)
   return unit.read_file(folder .. "/out"), unit.read_file(folder .. "/err"), math.floor(status / 256)
 end
+
+local function run(...) return run_with("", ...) end
 
 describe("luka version", function()
   it("prints the version and the build of LuaJIT", function()
@@ -42,6 +45,46 @@ describe("luka help", function()
       assert.truthy(out:find("\n  " .. option .. " ", 1, true))
     end
     assert.equal(out, (run("serve", "--help")))
+    assert.equal(out, (run("serve", "-h", "x.lua")))
+    assert.equal((run "help"), (run "--help"))
+  end)
+end)
+
+describe("luka", function()
+  it("ends with status 1 and a line when standard output does not take what is printed", function()
+    for _, verb in ipairs { "version", "help" } do
+      local status = os.execute(("%s %s >/dev/full 2>%s"):format(PROGRAM, verb, unit.temp_dir() .. "/err"))
+      assert.equal(1, math.floor(status / 256))
+    end
+    local path = unit.temp_dir() .. "/err"
+    os.execute(("%s version >/dev/full 2>%s"):format(PROGRAM, path))
+    assert.equal("luka: cannot write to standard output: No space left on device\n", unit.read_file(path))
+  end)
+
+  it("has a line for an error of its own code, and a traceback with --debug", function()
+    local folder = unit.temp_dir()
+    os.execute(("cp -r lua/luka %s/"):format(folder))
+    unit.write_file(folder .. "/luka/cli/version.lua", "return { run = function() error 'oops' end }")
+    local before = ("env LUKA_LUA_PATH=%s "):format(folder)
+    local out, err, status = run_with(before, "version")
+    assert.same({ "", 1 }, { out, status })
+    assert.truthy(err:match "^luka: internal error: [^\n]*/version%.lua:1: oops\n$")
+    _, err = run_with(before, "version", "--debug")
+    assert.truthy(err:match "^luka: internal error: [^\n]*oops\nstack traceback:\n")
+    unit.write_file(folder .. "/luka/cli/init.lua", "error 'worse'")
+    _, err, status = run_with(before, "version")
+    assert.truthy(err:match "^luka: internal error: [^\n]*/init%.lua:1: worse\n$")
+    assert.equal(1, status)
+  end)
+
+  it("reads no module of the folder that it is started in", function()
+    local folder = unit.temp_dir()
+    os.execute(("mkdir %s/luka"):format(folder))
+    unit.write_file(folder .. "/ffi.lua", "error 'taken'")
+    unit.write_file(folder .. "/luka/cli.lua", "error 'taken'")
+    local pipe = io.popen(("cd %s && LUA_PATH='./?.lua' $OLDPWD/%s version 2>&1"):format(folder, PROGRAM))
+    assert.truthy(pipe:read("*a"):find "^luka ")
+    pipe:close()
   end)
 end)
 
@@ -65,6 +108,8 @@ describe("a wrong command line", function()
     { { "--adpot" }, "luka: there is no option --adpot, did you mean --adopt?" },
     { { "--log-format=xml" }, "luka: --log-format: got 'xml', expected text or json" },
     { { "--debug=yes" }, "luka: --debug takes no value" },
+    { { "version", "--adopt" }, "luka: there is no option --adopt; `luka help version` lists them" },
+    { { "--adopt", "version" }, "luka: version takes no option --adopt; `luka help version` lists them" },
     { { "two\nlines" }, "luka: there is no verb 'two?lines' and no such file; `luka help` lists them" },
   }
   for _, case in ipairs(cases) do
@@ -75,6 +120,16 @@ describe("a wrong command line", function()
       assert.equal(2, status)
     end)
   end
+end)
+
+describe("a wrong command line with --log-format json", function()
+  it("is one JSON object", function()
+    for _, words in ipairs { { "--log-format=json", "sevre" }, { "sevre", "--log-format", "json" } } do
+      local out, err, status = run(unpack(words))
+      assert.truthy(err:match '^{"time":"[^"]+","level":"error","text":"luka: there is no verb \'sevre\' [^"]+"}\n$')
+      assert.same({ "", 2 }, { out, status })
+    end
+  end)
 end)
 
 describe("a wrong configuration", function()
@@ -139,6 +194,16 @@ describe("a wrong configuration", function()
     local _, err, status = run(path)
     assert.equal(path .. ":2: evaluation took too long inside a library function (a pattern that never ends?)\n", err)
     assert.equal(2, status)
+  end)
+
+  it("is one JSON object when it is stopped, too", function()
+    local path = unit.temp_dir() .. '/a"b\\c.lua'
+    unit.write_file(path, "local s = ('x'):rep(1e4)\nreturn s:find('.-.-.-.-b$')")
+    local _, err, status = run("--log-format", "json", path)
+    assert.equal(2, status)
+    local text = err:match '^{"time":"%d+%-%d+%-%d+T%d+:%d+:%d+%.%d+Z","level":"error","text":"([^\n]+)"}\n$'
+    assert.equal(path:gsub('[\\"]', "\\%0") .. ":2: evaluation took too long inside a library function (a pattern that never ends?)",
+      text)
   end)
 
   it("is stopped when its file is a pipe that nobody writes to", function()
