@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "lua/native_config.h"
 #include "lua/native_json.h"
 #include "os/file.h"
 
@@ -18,6 +19,7 @@ static const struct {
   const char *name;   ///< as require names it
   lua_CFunction open; ///< pushes the module
 } modules_native[] = {
+    {"luka.native.config", native_config_open},
     {"luka.native.json", native_json_open},
 };
 
