@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Kafka's configs, as core/metadata/ defines them, by the names and keys that a configuration uses: retention.ms is the
 -- key retention_ms.
-local native = require "luka.native.config"
+local native = require "luka.native.config_defs"
 
 ---@class (exact) luka.KafkaConfig
 ---@field name string  "retention.ms"
@@ -14,7 +14,8 @@ local native = require "luka.native.config"
 ---@field valid string[]?
 ---@field takes string  in words
 ---@field doc string
----@field is_dynamic boolean  can be changed while the broker runs
+---@field is_dynamic boolean  clients can change it while the broker runs
+---@field is_reloadable boolean  a reload of the file puts it in force
 ---@field is_supported boolean  false: defined, but nothing heeds it yet
 ---@field broker_name string?  of a topic config: the broker config that is its default
 ---@field default_key string?  of a topic config that can stand in defaults { ... }: the broker's, as a key

@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lua/native_config.h"
+#include "lua/native_config_defs.h"
 
-#include <lauxlib.h>
 #include <lua.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "lua/config.h"
 #include "metadata/broker_config.h"
 #include "metadata/topic_config.h"
 
-enum { NATIVE_TAKES_SIZE = 512, NATIVE_SETS_MAX = 4096 };
-
-static const char native_outcome_name[] = "luka.config.outcome";
-
-/// What an evaluation gave: hangs from a userdata, as errors of Lua jump over C frames.
-struct native_outcome {
-  char *report;                  ///< JSON, owned
-  struct lua_config_error error; ///< its trace is owned
-};
+enum { NATIVE_TAKES_SIZE = 512 };
 
 static void native_push_defs(lua_State *vm, const struct config_def *defs, int count, bool is_broker);
 static void native_push_foreign(lua_State *vm);
-static int native_report(lua_State *vm);
-static int native_collect(lua_State *vm);
 
-int native_config_open(struct lua_State *vm)
+int native_config_defs_open(struct lua_State *vm)
 {
-  luaL_newmetatable(vm, native_outcome_name);
-  lua_pushcfunction(vm, native_collect);
-  lua_setfield(vm, -2, "__gc");
   lua_newtable(vm);
   native_push_defs(vm, broker_config_defs(), BROKER_CONFIG_COUNT, true);
   lua_setfield(vm, -2, "broker");
@@ -37,8 +20,6 @@ int native_config_open(struct lua_State *vm)
   lua_setfield(vm, -2, "topic");
   native_push_foreign(vm);
   lua_setfield(vm, -2, "foreign");
-  lua_pushcfunction(vm, native_report);
-  lua_setfield(vm, -2, "report");
   return 1;
 }
 
@@ -117,9 +98,11 @@ static void native_push_defs(lua_State *vm, const struct config_def *defs, int c
   lua_createtable(vm, count, 0);
   for (int i = 0; i < count; i++) {
     native_push_def(vm, &defs[i]);
-    native_set_flag(vm, "is_supported", !is_broker || broker_config_is_supported((enum broker_config_index)i));
+    enum broker_config_index index = (enum broker_config_index)i;
     // Topic configs are all heeded at once.
+    native_set_flag(vm, "is_supported", !is_broker || broker_config_is_supported(index));
     native_set_flag(vm, "is_dynamic", !is_broker || broker_config_change_of(defs[i].name) == BROKER_CHANGE_ALLOWED);
+    native_set_flag(vm, "is_reloadable", !is_broker || broker_config_is_reloadable(index));
     lua_rawseti(vm, -2, i + 1);
   }
 }
@@ -137,53 +120,4 @@ static void native_push_foreign(lua_State *vm)
     }
     lua_setfield(vm, -2, foreign[i].name);
   }
-}
-
-/// Reads the list of { key, value } at `index`; the texts are borrowed from it. The array is a userdata on the stack.
-static struct config_override *native_sets(lua_State *vm, int index, int *count)
-{
-  *count = (int)lua_objlen(vm, index);
-  luaL_argcheck(vm, *count <= NATIVE_SETS_MAX, index, "too many");
-  struct config_override *sets = lua_newuserdata(vm, ((size_t)*count + 1) * sizeof *sets);
-  for (int i = 0; i < *count; i++) {
-    lua_rawgeti(vm, index, i + 1);
-    luaL_checktype(vm, -1, LUA_TTABLE);
-    lua_rawgeti(vm, -1, 1);
-    lua_rawgeti(vm, -2, 2);
-    luaL_argcheck(vm, lua_type(vm, -2) == LUA_TSTRING && lua_type(vm, -1) == LUA_TSTRING, index, "not texts");
-    sets[i] = (struct config_override){.key = lua_tostring(vm, -2), .value = lua_tostring(vm, -1)};
-    lua_pop(vm, 3);
-  }
-  return sets;
-}
-
-static int native_collect(lua_State *vm)
-{
-  struct native_outcome *outcome = lua_touserdata(vm, 1);
-  mem_free(outcome->report);
-  mem_free(outcome->error.trace);
-  *outcome = (struct native_outcome){.report = NULL};
-  return 0;
-}
-
-static int native_report(lua_State *vm)
-{
-  const char *path = luaL_optstring(vm, 1, NULL);
-  luaL_checktype(vm, 2, LUA_TTABLE);
-  bool is_debug = lua_toboolean(vm, 3);
-  lua_settop(vm, 2);
-  int count = 0;
-  const struct config_override *sets = native_sets(vm, 2, &count);
-  struct native_outcome *outcome = lua_newuserdata(vm, sizeof *outcome);
-  *outcome = (struct native_outcome){.report = NULL};
-  luaL_getmetatable(vm, native_outcome_name);
-  lua_setmetatable(vm, -2);
-  if (lua_config_report(path, sets, count, is_debug, &outcome->report, &outcome->error) == 0) {
-    lua_pushstring(vm, outcome->report);
-    return 1;
-  }
-  lua_pushnil(vm);
-  lua_pushstring(vm, outcome->error.message);
-  lua_pushstring(vm, outcome->error.trace);
-  return 3;
 }
