@@ -13,6 +13,8 @@ local kafka = require "luka.config.kafka"
 ---@field max integer?  of an integer, or length of a list
 ---@field unit "ms"|"bytes"|nil
 ---@field choices string[]?
+---@field reload boolean?  a new value takes effect at a reload; otherwise at the next start (Kafka's configs:
+---                          broker_config_is_reloadable() of core/metadata/broker_config.h)
 ---@field example string  Lua source
 ---@field text string  one sentence for documentation
 
@@ -45,7 +47,7 @@ M.BROKER = {
   lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50, example = "50",
     text = "How long one call of a function of yours, such as a hook, may take." },
   log_level = { type = "choice", choices = { "error", "warn", "info", "debug" }, default_text = '"info"',
-    example = '"debug"', text = "What the broker logs; --log-level wins over it." },
+    reload = true, example = '"debug"', text = "What the broker logs; --log-level wins over it." },
   log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,
     example = "1 * GiB", text = "Free space below which a log directory takes no more writes." },
 }
