@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "lua/native_config_defs.h"
 #include "lua/native_json.h"
+#include "lua/native_text.h"
 #include "os/file.h"
 
 enum { MODULES_FILE_MAX = 4 * 1024 * 1024 };
@@ -21,6 +22,7 @@ static const struct {
 } modules_native[] = {
     {"luka.native.config_defs", native_config_defs_open},
     {"luka.native.json", native_json_open},
+    {"luka.native.text", native_text_open},
 };
 
 /// Registry key of the table of modules that are loaded; its address counts.
