@@ -16,6 +16,8 @@ enum {
   LUA_CONFIG_MEMORY_BYTES = 64 * 1024 * 1024, ///< what the evaluation may use
   LUA_CONFIG_BUDGET_MS = 800,                 ///< how long it may take; a real one takes about 2 ms
   LUA_CONFIG_FILE_MAX = 1024 * 1024,          ///< largest file, bytes
+  LUA_CONFIG_SILENCE_MS = 900,                ///< how long the next byte of a pipe may take
+  LUA_CONFIG_READ_MS = 4000,                  ///< how long all of a file may take
 };
 
 /// One --set of the command line; borrowed.

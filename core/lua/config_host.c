@@ -15,8 +15,7 @@
 #include "base/slog.h"
 #include "metadata/topic_name.h"
 #include "network/listener.h"
-
-enum { HOST_READ_BYTES = 16 * 1024 };
+#include "os/stream.h"
 
 static struct config_load *host_load(lua_State *vm)
 {
@@ -57,41 +56,6 @@ static int host_print(lua_State *vm)
   return 0;
 }
 
-/// Reads a file whole, with stdio so that pipes can be read too.
-/// @param[out] text  owned: mem_free()
-/// @return 0 or an errno
-static int host_read_file(const char *path, char **text, size_t *size)
-{
-  FILE *file = fopen(path, "re");
-  if (file == NULL) {
-    return errno;
-  }
-  char *buffer = NULL;
-  size_t total = 0;
-  int err = 0;
-  for (;;) {
-    buffer = mem_realloc(buffer, total + HOST_READ_BYTES);
-    size_t got = fread(buffer + total, 1, HOST_READ_BYTES, file);
-    total += got;
-    if (total > LUA_CONFIG_FILE_MAX) {
-      err = EFBIG;
-      break;
-    }
-    if (got == 0) {
-      err = ferror(file) ? errno : 0;
-      break;
-    }
-  }
-  fclose(file);
-  if (err != 0) {
-    mem_free(buffer);
-    return err;
-  }
-  *text = buffer;
-  *size = total;
-  return 0;
-}
-
 /// read(path) -> text, or nil, why not, whether there is no such file
 static int host_read(lua_State *vm)
 {
@@ -100,14 +64,18 @@ static int host_read(lua_State *vm)
   mem_free(load->text);
   load->text = NULL;
   size_t size = 0;
-  int err = host_read_file(path, &load->text, &size);
-  if (err == 0) {
+  int result =
+      stream_read_all(path, LUA_CONFIG_FILE_MAX, LUA_CONFIG_SILENCE_MS, LUA_CONFIG_READ_MS, &load->text, &size);
+  if (result == 0) {
     lua_pushlstring(vm, load->text, size);
     return 1;
   }
+  int err = error_last()->os_errno;
   lua_pushnil(vm);
-  if (err == EFBIG) {
+  if (result == ERR_LIMIT) {
     lua_pushfstring(vm, "is larger than %d bytes", LUA_CONFIG_FILE_MAX);
+  } else if (result == ERR_TIMEOUT) {
+    lua_pushliteral(vm, "cannot be read: it is a pipe or a terminal, and nothing more comes");
   } else {
     lua_pushfstring(vm, "cannot be read: %s", strerror(err));
   }

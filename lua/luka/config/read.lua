@@ -84,6 +84,19 @@ local READERS = {
   end,
 }
 
+--- What one of our own keys takes, for documentation.
+---
+---@param key luka.ConfigKey
+---@return string
+function M.takes(key)
+  if key.type == "integer" then return range(key) end
+  if key.type == "choice" then return 'one of "' .. table.concat(key.choices, '", "') .. '"' end
+  if key.type == "socket" then return "a path, or false" end
+  if key.type == "path" then return "a path" end
+  if key.type == "paths" then return "a path, or a list of paths" end
+  return "an address, or a list of them" .. (key.max and (", at most %d"):format(key.max) or "")
+end
+
 --- The value of one of our own keys.
 ---
 ---@param key luka.ConfigKey

@@ -30,13 +30,13 @@ function M.of(settings)
   for name, feature in pairs(kafka.IDLE) do
     local def = kafka.TOPIC[name]
     local default = def.broker_name and (settings.defaults[def.broker_name] or settings.kafka[def.broker_name])
-    if default then add(list, default, "does nothing before there is %s", feature) end
+    if default then add(list, default, "has no effect yet: it belongs to %s", feature) end
   end
   add_policy(list, settings.defaults["log.cleanup.policy"] or settings.kafka["log.cleanup.policy"])
   for _, topic in ipairs(settings.topics) do
     add_policy(list, topic.configs["cleanup.policy"])
     for name, setting in pairs(topic.configs) do
-      if kafka.IDLE[name] then add(list, setting, "does nothing before there is %s", kafka.IDLE[name]) end
+      if kafka.IDLE[name] then add(list, setting, "has no effect yet: it belongs to %s", kafka.IDLE[name]) end
     end
   end
   table.sort(list, function(a, b)
