@@ -48,7 +48,7 @@ local function value_cases()
   return table.concat(out, "\n")
 end
 
-local ARGUMENTS = { file = "_luka_file", lua = "_luka_lua", verb = '_luka_word "$_luka_verbs"' }
+local ARGUMENTS = { file = "_luka_file", lua = "_luka_lua", help = "_luka_help" }
 
 local function argument_command(name)
   local argument = verbs.get(name).arguments[1]
@@ -82,6 +82,8 @@ _luka_verbs="@VERBS@"
 
 _luka_settings="@SETTINGS@"
 
+_luka_names="@NAMES@"
+
 @OPTIONS@
 @VALUED@
 # The offers below are for $cur, the part of the word that bash would replace.
@@ -101,6 +103,12 @@ _luka_lua()
 {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.lua' -- "$cur")
+}
+
+# Verbs, and once something is typed the keys of a configuration.
+_luka_help()
+{
+  _luka_word "$_luka_verbs${cur:+ $_luka_names}"
 }
 
 # KEY=VALUE of --set: $whole is all of it.
@@ -199,6 +207,7 @@ function M.bash()
   local parts = {
     VERBS = table.concat(verbs.NAMES, " "),
     SETTINGS = setting_names(),
+    NAMES = table.concat(keys.names(), "\n"),
     OPTIONS = by_verb("_luka_options", function(verb) return ('echo "%s"'):format(spellings(verbs.options(verb))) end),
     VALUED = by_verb("_luka_valued", function(verb) return ('echo "%s"'):format(spellings(verbs.options(verb), true)) end),
     SETTING_CASES = setting_cases(),
@@ -220,7 +229,7 @@ local function first_sentence(text)
 end
 
 local ZSH_ARGUMENTS = {
-  file = "_files", lua = "_files -g \"*.lua(-.)\"", verb = "_luka_verb", topic = " ", setting = "_luka_setting",
+  file = "_files", lua = "_files -g \"*.lua(-.)\"", help = "_luka_help", topic = " ", setting = "_luka_setting",
 }
 
 --- The spec of an option, "'*--set=[...]:KEY=VALUE:_luka_setting'".
@@ -257,6 +266,14 @@ _luka_verb() {
 @VERBS@
   )
   _describe -t verbs verb verbs
+}
+
+_luka_help() {
+  local -a names=(
+@NAMES@
+  )
+  _luka_verb
+  [[ -n $PREFIX ]] && _describe -t names 'block or key' names
 }
 
 _luka_setting() {
@@ -311,6 +328,7 @@ function M.zsh()
   local serve = {}
   for _, option in ipairs(verbs.options(verbs.DEFAULT)) do serve[#serve + 1] = zsh_option(option) end
   local parts = {
+    NAMES = "    " .. table.concat(keys.names(), "\n    "),
     VERBS = table.concat(names, "\n"), KEYS = table.concat(list, "\n"), SETTING_CASES = table.concat(settings, "\n"),
     SERVE = table.concat(serve, " \\\n    ") .. " \\\n    '1: :_luka_first'",
     SERVE_REST = table.concat(serve, " \\\n      "), CASES = table.concat(cases, "\n"),

@@ -9,7 +9,7 @@ local host = require "luka.native.cli"
 ---@field text string
 ---@field is_optional boolean?
 ---@field is_repeatable boolean?  one or more
----@field complete "file"|"lua"|"verb"|"topic"|nil  what a shell offers
+---@field complete "file"|"lua"|"help"|"topic"|nil  what a shell offers
 
 ---@class (exact) luka.VerbOption
 ---@field name string  without the dashes
