@@ -116,7 +116,7 @@ local function cdata(value)
   local digits, suffix = text:match "^(%-?%d+)(U?LL)$"
   if not digits then return "<cdata>" end
   if suffix == "ULL" and value > 0x7fffffffffffffffULL then return digits end
-  local signed = value + 0LL
+  local signed = suffix == "ULL" and loadstring("return " .. digits .. "LL")() or value
   return signed >= -EXACT and signed <= EXACT and tonumber(signed) or signed
 end
 
