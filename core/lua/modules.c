@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "lua/native_json.h"
+#include "lua/native_record.h"
 #include "os/file.h"
 
 enum { MODULES_FILE_MAX = 4 * 1024 * 1024 };
@@ -19,6 +20,7 @@ static const struct {
   lua_CFunction open; ///< pushes the module
 } modules_native[] = {
     {"luka.native.json", native_json_open},
+    {"luka.native.record", native_record_open},
 };
 
 /// Registry key of the table of modules that are loaded; its address counts.
