@@ -11,6 +11,7 @@
 #include "lua/native_clock.h"
 #include "lua/native_json.h"
 #include "lua/native_record.h"
+#include "lua/native_text.h"
 #include "os/file.h"
 
 enum { MODULES_FILE_MAX = 4 * 1024 * 1024 };
@@ -23,6 +24,7 @@ static const struct {
     {"luka.native.clock", native_clock_open},
     {"luka.native.json", native_json_open},
     {"luka.native.record", native_record_open},
+    {"luka.native.text", native_text_open},
 };
 
 /// Registry key of the table of modules that are loaded; its address counts.

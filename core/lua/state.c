@@ -126,6 +126,18 @@ bool lua_state_is_expired(const struct lua_state *state)
   return state->is_expired;
 }
 
+void lua_state_poll(struct lua_State *vm)
+{
+  struct lua_state *state = lua_state_of(vm);
+  if (state->task_id != 0) {
+    task_poll(vm);
+  } else if (state->deadline_ms != 0 && (state->is_expired || clock_thread_ms() > state->deadline_ms)) {
+    state->is_expired = true;
+    lua_sethook(vm, state_hook, LUA_MASKCOUNT, 1);
+    luaL_error(vm, "out of time");
+  }
+}
+
 size_t lua_state_memory(const struct lua_state *state, size_t *cap)
 {
   if (cap != NULL) {

@@ -25,3 +25,6 @@ struct lua_state {
   int64_t stretch_end_ms; ///< likewise, at which it is stopped where it cannot let others run
   bool is_preempted;      ///< it was suspended by the hook, and nobody has been told yet
 };
+
+/// lua_state_poll() in a task: raises once the task is past its budget, as it cannot be suspended there.
+void task_poll(struct lua_State *vm);

@@ -112,6 +112,21 @@ static int task_memory(lua_State *vm)
   return 2;
 }
 
+/// Raises that the task is past its budget, and does so again at each instruction until it can be suspended.
+static void task_stop(struct lua_state *state, lua_State *vm)
+{
+  lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
+  luaL_error(vm, "took longer than %d ms inside a function that cannot be interrupted", state->limits.budget_ms);
+}
+
+void task_poll(struct lua_State *vm)
+{
+  struct lua_state *state = lua_state_of(vm);
+  if (clock_thread_ms() >= state->stretch_end_ms) {
+    task_stop(state, vm);
+  }
+}
+
 /// Called after every STATE_HOOK_STEPS instructions of a task, or at each once it is past its budget. Until internal
 /// code has heard of a coroutine that was preempted, it is left alone.
 static void task_hook(lua_State *vm, lua_Debug *event)
@@ -134,6 +149,6 @@ static void task_hook(lua_State *vm, lua_Debug *event)
     state->is_preempted = true;
     lua_yield(vm, 0);
   } else if (is_overdue) {
-    luaL_error(vm, "took longer than %d ms inside a function that cannot be interrupted", state->limits.budget_ms);
+    task_stop(state, vm);
   }
 }
