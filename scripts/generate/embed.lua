@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Turns the sources below <root>/luka into a C file with a table of modules (core/lua/modules.h), and with them the
--- protocol schemas that luka/wire/apis.lua lists, as luka.wire.schema.<name>. Text, not bytecode, serves every target of
--- a cross build and every LuaJIT. The file is written only when it changes.
--- usage: luajit scripts/generate/embed.lua <root> <schemas> <out.c>
-local root, schemas, out = arg[1], arg[2], arg[3]
-if not root or not schemas or not out then
-  io.stderr:write "usage: luajit scripts/generate/embed.lua <root> <schemas> <out.c>\n"
+-- protocol schemas that luka/wire/apis.lua lists, as luka.wire.schema.<name>, and luka.wire.error_codes. Text, not
+-- bytecode, serves every target of a cross build and every LuaJIT. The file is written only when it changes.
+-- usage: luajit scripts/generate/embed.lua <root> <core/wire> <out.c>
+local root, wire, out = arg[1], arg[2], arg[3]
+if not root or not wire or not out then
+  io.stderr:write "usage: luajit scripts/generate/embed.lua <root> <core/wire> <out.c>\n"
   os.exit(2)
 end
 
@@ -56,8 +56,9 @@ for _, path in ipairs(list()) do
   add(path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", "."), path, root .. "/" .. path)
 end
 for _, name in ipairs(dofile(root .. "/luka/wire/apis.lua")) do
-  add("luka.wire.schema." .. name, ("../%s/%s.lua"):format(schemas, name), ("%s/%s.lua"):format(schemas, name))
+  add("luka.wire.schema." .. name, ("../%s/schema/%s.lua"):format(wire, name), ("%s/schema/%s.lua"):format(wire, name))
 end
+add("luka.wire.error_codes", ("../%s/error_codes.lua"):format(wire), wire .. "/error_codes.lua")
 table.sort(modules, function(a, b) return a.name < b.name end)
 
 local lines = {

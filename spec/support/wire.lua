@@ -8,10 +8,12 @@
 -- are 16 bytes; bytes and records are strings.
 package.path = "lua/?.lua;lua/?/init.lua;scripts/generate/?.lua;" .. package.path
 
---- The build embeds the schemas as modules; here they come from their folder.
+--- The build embeds schemas and error codes as modules; here they come from their folder. Modules in C are in the runner.
 table.insert(package.loaders, 2, function(name)
-  local file = name:match "^luka%.wire%.schema%.([%w_]+)$"
-  return file and assert(loadfile("core/wire/schema/" .. file .. ".lua"))
+  local file = name:match "^luka%.wire%.(schema%.[%w_]+)$" or name:match "^luka%.wire%.(error_codes)$"
+  if file then return assert(loadfile("core/wire/" .. file:gsub("%.", "/") .. ".lua")) end
+  local native = name:match "^luka%.native%.([%w_]+)$"
+  return native and package.loadlib("", "native_" .. native .. "_open")
 end)
 
 local codec = require "luka.wire.codec"
