@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lua/native_json.h"
+
 /// Memory from malloc, so that the leak checker follows pointers held by Lua.
 static void *runner_alloc(void *arg, void *block, size_t old_size, size_t new_size)
 {
@@ -32,6 +34,12 @@ int main(int argc, char **argv)
     return 1;
   }
   luaL_openlibs(lua);
+  // For specs of Lua modules that need it.
+  lua_getglobal(lua, "package");
+  lua_getfield(lua, -1, "preload");
+  lua_pushcfunction(lua, native_json_open);
+  lua_setfield(lua, -2, "luka.native.json");
+  lua_pop(lua, 2);
   lua_newtable(lua);
   for (int i = 0; i < argc; i++) {
     lua_pushstring(lua, argv[i]);

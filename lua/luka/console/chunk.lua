@@ -2,7 +2,13 @@
 -- Looks at Lua source before it is sent and at errors that come back. Nothing is run here.
 local M = {}
 
---- Whether more has to follow before a source is one: Lua then says that it met the end.
+--- Whether an error says that the source ended too early. A string in quotes ends with its line, so that no further line
+--- can help it.
+local function is_early_end(err)
+  return err:find "near '<eof>'$" ~= nil and not err:find ": unfinished string near"
+end
+
+--- Whether more has to follow before a source is one.
 ---
 ---@param source string
 ---@return boolean
@@ -11,7 +17,7 @@ function M.is_incomplete(source)
   if chunk then return false end
   local expression, expression_err = load("return " .. source, "=console", "t")
   if expression then return false end
-  return err:find "near '<eof>'$" ~= nil or expression_err:find "near '<eof>'$" ~= nil
+  return is_early_end(err) or is_early_end(expression_err)
 end
 
 --- The line of a source that an error names; nil when it names none, or the source has only one.

@@ -16,7 +16,7 @@ local KEYWORDS = {
   ["not"] = true, ["or"] = true, ["repeat"] = true, ["return"] = true, ["then"] = true, ["true"] = true,
   ["until"] = true, ["while"] = true,
 }
-local MAX_DEPTH = 20
+local MAX_DEPTH, LINE_WIDTH = 20, 100
 
 local function quoted(value)
   return '"' .. text.line((value:gsub('[\\"]', "\\%0"))) .. '"'
@@ -29,10 +29,18 @@ local function scalar(value, paint)
   return paint("word", kind == "boolean" and tostring(value) or "nil") -- JSON's null is a light userdata
 end
 
+--- A key: JSON has made texts of numbers.
 local function key_text(key)
   if type(key) ~= "string" then return "[" .. human.number(key) .. "]" end
   if key:find "^[%a_][%w_]*$" and not KEYWORDS[key] then return key end
-  return "[" .. quoted(key) .. "]"
+  return key:find "^%-?%d+$" and "[" .. key .. "]" or "[" .. quoted(key) .. "]"
+end
+
+local function is_before(a, b)
+  local number_a, number_b = tonumber(a), tonumber(b)
+  if number_a and number_b then return number_a < number_b end
+  if number_a or number_b then return number_a ~= nil end
+  return tostring(a) < tostring(b)
 end
 
 --- Keys of a table that are no elements of its list, in order.
@@ -41,44 +49,39 @@ local function named_keys(value)
   for key in next, value do
     if type(key) ~= "number" or key < 1 or key > count then keys[#keys + 1] = key end
   end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  table.sort(keys, is_before)
   return keys
 end
 
---- Writes a value: `out` gets its parts, `left` is how many columns are left for it in one line, nil for any number.
---- Returns nil when it does not fit.
-local function inline(value, out, left, paint, depth)
-  if type(value) ~= "table" then
-    local piece = scalar(value, paint)
-    out[#out + 1] = piece
-    return left and left - text.width(scalar(value, M.no_paint)) or nil
+--- Writes a value in one line: `out` gets its parts. Returns how much of `room` is left, which is negative when it does
+--- not fit; then not all of it is written.
+local function inline(value, out, room, paint, depth)
+  if type(value) ~= "table" or depth > MAX_DEPTH then
+    local piece = depth > MAX_DEPTH and "<too deep>" or scalar(value, M.no_paint)
+    out[#out + 1] = depth > MAX_DEPTH and piece or scalar(value, paint)
+    return room - text.width(piece)
   end
-  if depth > MAX_DEPTH then
-    out[#out + 1] = "<too deep>"
-    return left and left - 10 or nil
-  end
-  local is_first = true
   local function item(prefix, element)
-    prefix = (is_first and "" or ", ") .. prefix
-    is_first = false
     out[#out + 1] = prefix
-    if left then left = left - text.width(prefix) end
-    local rest = inline(element, out, left, paint, depth + 1)
-    left = left and rest
-    return not left or left >= 0
+    room = inline(element, out, room - text.width(prefix), paint, depth + 1)
+    return room >= 0
   end
-  out[#out + 1] = "{"
-  if left then left = left - 4 end
-  local has_items = next(value) ~= nil
-  if has_items then out[#out + 1] = " " end
+  if next(value) == nil then
+    out[#out + 1] = "{}"
+    return room - 2
+  end
+  local prefix = "{ "
+  room = room - 2 -- for what closes it
   for i = 1, #value do
-    if not item("", value[i]) then return -1 end
+    if not item(prefix, value[i]) then return room end
+    prefix = ", "
   end
   for _, key in ipairs(named_keys(value)) do
-    if not item(key_text(key) .. " = ", value[key]) then return -1 end
+    if not item(prefix .. key_text(key) .. " = ", value[key]) then return room end
+    prefix = ", "
   end
-  out[#out + 1] = has_items and " }" or "}"
-  return left
+  out[#out + 1] = " }"
+  return room
 end
 
 --- Paints nothing.
@@ -96,18 +99,20 @@ end
 ---@return string
 function M.line(value)
   local out = {}
-  inline(value, out, nil, M.no_paint, 1)
+  inline(value, out, math.huge, M.no_paint, 1)
   return table.concat(out)
 end
 
+--- Writes a value in lines, as few as fit.
 local function block(value, out, indent, width, paint, depth, prefix, suffix)
   local line = {}
-  local left = width and math.max(width - #indent - text.width(prefix) - #suffix, 1) or 100
-  if type(value) ~= "table" or depth > MAX_DEPTH or inline(value, line, left, paint, 1) >= 0 then
-    if type(value) ~= "table" or depth > MAX_DEPTH then
-      line = {}
-      inline(value, line, nil, paint, depth)
-    end
+  local room = width - #indent - text.width(prefix) - #suffix
+  if type(value) ~= "table" or depth > MAX_DEPTH then
+    inline(value, line, math.huge, paint, depth)
+  elseif inline(value, line, room, paint, depth) < 0 then
+    line = nil
+  end
+  if line then
     out[#out + 1] = indent .. prefix .. table.concat(line) .. suffix
     return
   end
@@ -128,7 +133,7 @@ end
 ---@return string[] lines
 function M.lines(value, width, paint)
   local out = {}
-  block(value, out, "", width, paint or M.no_paint, 1, "", "")
+  block(value, out, "", width or LINE_WIDTH, paint or M.no_paint, 1, "", "")
   return out
 end
 
