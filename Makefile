@@ -143,7 +143,7 @@ $(OUT)/%.o: %.c | $(GEN)/wire.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/core/broker/command.o: CHANGELOG.md # the version
+$(OUT)/core/broker/command.o $(OUT)/core/broker/scripting.o: CHANGELOG.md # the version
 
 $(OUT)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)
