@@ -157,6 +157,15 @@ describe("a wrong command line with --log-format json", function()
   end)
 end)
 
+describe("what a configuration prints", function()
+  it("is a line of the log, in JSON with --log-format json", function()
+    local path = unit.temp_dir() .. "/config.lua"
+    unit.write_file(path, "print 'hello'\nbroker {}")
+    assert.truthy(select(2, run("check", path)):match "^%d[^ ]*Z info  [^\n]*hello\n$")
+    assert.truthy(select(2, run("check", path, "--log-format=json")):match '^{"time":"[^"]+","level":"info","text":"[^\n]*hello"}\n$')
+  end)
+end)
+
 describe("a wrong configuration", function()
   local function config(text)
     local path = unit.temp_dir() .. "/config.lua"
@@ -166,7 +175,7 @@ describe("a wrong configuration", function()
 
   it("gets one line with file and line, and status 2", function()
     local path = config "broker {\n  id = 'one',\n}"
-    for _, words in ipairs { { path }, { "serve", path } } do
+    for _, words in ipairs { { path }, { "serve", path }, { "check", path }, { "console", path }, { "reload", path } } do
       local out, err, status = run(unpack(words))
       assert.equal(path .. ':2: broker.id: got "one", expected a whole number from 0 to 2147483647\n', err)
       assert.equal("", out)
