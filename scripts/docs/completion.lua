@@ -50,11 +50,17 @@ end
 
 local ARGUMENTS = { file = "_luka_file", lua = "_luka_lua", help = "_luka_help" }
 
+--- What completes the arguments of a verb: the first, the second ..., the last again and again where it is repeatable.
 local function argument_command(name)
-  local argument = verbs.get(name).arguments[1]
-  local command = argument and ARGUMENTS[argument.complete] or ":"
-  if argument and not argument.is_repeatable then command = "((count == 0)) && " .. command end
-  return command
+  local out, definitions = {}, verbs.get(name).arguments
+  for i, argument in ipairs(definitions) do
+    local command = ARGUMENTS[argument.complete] or ":"
+    local is_last = argument.is_repeatable and i == #definitions
+    out[i] = is_last and command or ("((count == %d)) && %s"):format(i - 1, command)
+  end
+  -- What can be repeated stands for what comes behind the others only.
+  if #out > 1 and definitions[#out].is_repeatable then out[#out] = ("((count >= %d)) && %s"):format(#out - 1, out[#out]) end
+  return out[1] and table.concat(out, "; ") or ":"
 end
 
 local function setting_cases()

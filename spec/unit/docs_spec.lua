@@ -99,6 +99,7 @@ describe("the completion for bash", function()
     { "files", { "luka", "dump", "a", "golden-r" }, { "golden-records.jsonl" } },
     { "configurations only where one is expected", { "luka", "check", "golden-r" }, {} },
     { "one configuration only", { "luka", "serve", "kafka_segment.lua", "k" }, {} },
+    { "no more than the arguments there are", { "luka", "help", "serve", "b" }, {} },
     { "files for the name of an option behind --", { "luka", "dump", "--", "--" }, {} },
     { "verbs to be helped with", { "luka", "help", "ser" }, { "serve" } },
     { "keys to be helped with", { "luka", "help", "segment_m" }, { "segment_ms" } },
