@@ -221,6 +221,14 @@ _luka_lua()
   mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.lua' -- "$cur")
 }
 
+# The topics of the broker that `luka console` would talk to; none when there is no such broker.
+_luka_topic()
+{
+  local names
+  names=$("${COMP_WORDS[0]}" console --json -e 'topics()' 2>/dev/null </dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
+  _luka_word "$names"
+}
+
 # Verbs, and once something is typed the keys of a configuration.
 _luka_help()
 {
@@ -282,8 +290,8 @@ _luka_argument()
   console) ((count == 0)) && _luka_file ;;
   reload) ((count == 0)) && _luka_file ;;
   dump) _luka_file ;;
-  produce) ((count == 0)) && : ;;
-  consume) ((count == 0)) && : ;;
+  produce) ((count == 0)) && _luka_topic ;;
+  consume) ((count == 0)) && _luka_topic ;;
   version) : ;;
   help) ((count == 0)) && _luka_help ;;
   esac

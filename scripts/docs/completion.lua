@@ -48,7 +48,7 @@ local function value_cases()
   return table.concat(out, "\n")
 end
 
-local ARGUMENTS = { file = "_luka_file", lua = "_luka_lua", help = "_luka_help" }
+local ARGUMENTS = { file = "_luka_file", lua = "_luka_lua", help = "_luka_help", topic = "_luka_topic" }
 
 --- What completes the arguments of a verb: the first, the second ..., the last again and again where it is repeatable.
 local function argument_command(name)
@@ -109,6 +109,14 @@ _luka_lua()
 {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.lua' -- "$cur")
+}
+
+# The topics of the broker that `luka console` would talk to; none when there is no such broker.
+_luka_topic()
+{
+  local names
+  names=$("${COMP_WORDS[0]}" console --json -e 'topics()' 2>/dev/null </dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
+  _luka_word "$names"
 }
 
 # Verbs, and once something is typed the keys of a configuration.
@@ -235,7 +243,7 @@ local function first_sentence(text)
 end
 
 local ZSH_ARGUMENTS = {
-  file = "_files", lua = "_files -g \"*.lua(-.)\"", help = "_luka_help", topic = " ", setting = "_luka_setting",
+  file = "_files", lua = "_files -g \"*.lua(-.)\"", help = "_luka_help", topic = "_luka_topic", setting = "_luka_setting",
 }
 
 --- The spec of an option, "'*--set=[...]:KEY=VALUE:_luka_setting'".
@@ -272,6 +280,11 @@ _luka_verb() {
 @VERBS@
   )
   _describe -t verbs verb verbs
+}
+
+_luka_topic() {
+  local -a names=(${(f)"$(_call_program topics $service console --json -e "'topics()'" 2>/dev/null </dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')"})
+  compadd -a names
 }
 
 _luka_help() {

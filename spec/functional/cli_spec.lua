@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The command line: verbs, options, help, and one line with status 2 for what is wrong.
+local brokers = require "spec.support.broker"
 local unit = require "spec.support.unit"
 
 local PROGRAM = os.getenv "LUKA_PROGRAM" or "build/luka"
@@ -154,6 +155,23 @@ describe("a wrong command line with --log-format json", function()
       assert.truthy(err:match '^{"time":"[^"]+","level":"error","text":"luka: there is no verb \'sevre\' [^"]+"}\n$')
       assert.same({ "", 2 }, { out, status })
     end
+  end)
+end)
+
+describe("the completion for bash", function()
+  it("offers the topics of the broker that runs in this folder", function()
+    local folder = unit.temp_dir()
+    unit.write_file(folder .. "/config.lua", "topic 'clicks' {}\ntopic 'visits' {}\nbroker { console = 'console.sock' }")
+    local broker = brokers.start { config = folder .. "/config.lua", set = { "console=" .. folder .. "/console.sock" } }
+    local script = [[
+      completion=$PWD/completion/luka.bash program=$(realpath %s)
+      cd %s && source "$completion" && COMP_WORDS=("$program" consume "") COMP_CWORD=2 && _luka && echo "${COMPREPLY[*]}"
+    ]]
+    unit.write_file(folder .. "/script", script:format(PROGRAM, folder))
+    local pipe = io.popen("bash --norc " .. folder .. "/script 2>&1")
+    assert.equal("clicks visits\n", pipe:read "*a")
+    pipe:close()
+    assert.equal(0, broker:stop())
   end)
 end)
 
