@@ -283,7 +283,10 @@ _luka_verb() {
 }
 
 _luka_topic() {
-  local -a names=(${(f)"$(_call_program topics $service console --json -e "'topics()'" 2>/dev/null </dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')"})
+  local -a names=(${(f)"$(
+    _call_program topics $service console --json -e "'topics()'" 2>/dev/null </dev/null |
+      sed -n 's/.*"name":"\([^"]*\)".*/\1/p'
+  )"})
   compadd -a names
 }
 
