@@ -24,10 +24,10 @@ local LEAVE = { exit = true, quit = true, ["exit()"] = true, ["quit()"] = true }
 ---@field output luka.console.Output
 ---@field paint_error fun(kind: string, piece: string): string
 
---- Whether the terminal can do more than print, and the user wants colours.
-local function is_plain()
+--- Whether the user wants colours, and the terminal has them.
+local function is_colored()
   local no_color = os.getenv "NO_COLOR"
-  return os.getenv "TERM" == "dumb" or no_color ~= nil and no_color ~= ""
+  return os.getenv "TERM" ~= "dumb" and (no_color == nil or no_color == "")
 end
 
 --- Prints why something was not evaluated. `source` is shown where the error names one of its lines.
@@ -152,12 +152,12 @@ function M.run(options, arguments)
     return report.fail(options, problem)
   end
   local output = output_of.new {
-    events = events, is_terminal = is_terminal, is_plain = is_plain(), is_paged = sources == nil, is_json = options.json == true,
-    rows = rows, columns = columns,
+    events = events, is_terminal = is_terminal, is_colored = is_colored(), is_dumb = os.getenv "TERM" == "dumb",
+    is_paged = sources == nil, is_json = options.json == true, rows = rows, columns = columns,
   }
   local run = {
     options = options, events = events, session = session, output = output, has_said = {},
-    paint_error = output_of.painter(not is_plain()),
+    paint_error = output_of.painter(is_colored()),
   }
   local status = sources and run_scripts(run, sources) or run_prompt(run, fd)
   session:close()

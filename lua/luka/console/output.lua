@@ -35,14 +35,14 @@ end
 
 --- Makes an output.
 ---
----@param given { events: luka.console.Events, is_terminal: boolean, is_plain: boolean, is_paged: boolean, is_json: boolean,
----   columns: integer?, rows: integer? }  is_plain: no colours and no moving of the cursor
+---@param given { events: luka.console.Events, is_terminal: boolean, is_colored: boolean, is_dumb: boolean, is_paged: boolean,
+---   is_json: boolean, columns: integer?, rows: integer? }  is_dumb: the terminal can only print
 ---@return luka.console.Output
 function M.new(given)
   local self = setmetatable({
     events = given.events, is_terminal = given.is_terminal, is_json = given.is_json,
-    is_paged = given.is_terminal and given.is_paged, can_redraw = given.is_terminal and not given.is_plain,
-    style = { paint = M.painter(given.is_terminal and not given.is_plain and not given.is_json), is_human = given.is_terminal },
+    is_paged = given.is_terminal and given.is_paged, can_redraw = given.is_terminal and not given.is_dumb,
+    style = { paint = M.painter(given.is_terminal and given.is_colored and not given.is_json), is_human = given.is_terminal },
     held = {}, held_size = 0,
   }, Output)
   self:resize(given.rows, given.columns)

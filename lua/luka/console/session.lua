@@ -99,7 +99,7 @@ local function show(self, message, output)
     output:clear()
   elseif op == "ask" then
     output:flush()
-    self.link:send { op = "answer", id = message.id, yes = output:confirm(message.text) }
+    self.link:send { op = "answer", id = message.id, yes = output.confirm(message.text) }
   elseif op == "value" then
     local problem = output:view(message)
     if problem then self.link:strange(problem) end
@@ -142,7 +142,8 @@ function Session:eval(source, name, output)
         output:finish()
         return "gone"
       end
-      self:wait(output:idle())
+      local hold_ms = output:idle()
+      if not output.failure then self:wait(hold_ms) end
     end
     if output.failure then return "broken" end
     if self.events.ended then return "ended" end
