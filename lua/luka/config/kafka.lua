@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Kafka's configs, as core/metadata/ defines them, by the names and keys that a configuration uses: retention.ms is the
 -- key retention_ms.
+local names = require "luka.config.names"
 local native = require "luka.native.config_defs"
 
 ---@class (exact) luka.KafkaConfig
@@ -48,21 +49,7 @@ M.IDLE = {
   ["unclean.leader.election.enable"] = "replication", ["min.insync.replicas"] = "replication",
 }
 
---- Kafka's name of a key.
----
----@param key string
----@return string
-function M.dotted(key)
-  return (key:gsub("_", "."))
-end
-
---- The key of a Kafka name.
----
----@param name string
----@return string
-function M.snake(name)
-  return (name:gsub("%.", "_"))
-end
+M.dotted, M.snake = names.dotted, names.snake
 
 for _, def in ipairs(native.broker) do
   def.key = M.snake(def.name)
