@@ -139,6 +139,15 @@ static int host_set_broker(lua_State *vm)
   return host_verdict(vm, result, error_last()->message);
 }
 
+/// clear_broker(): forgets what set_broker() kept.
+static int host_clear_broker(lua_State *vm)
+{
+  struct broker_config *config = &host_load(vm)->config->broker;
+  broker_config_destroy(config);
+  broker_config_create(config);
+  return 0;
+}
+
 static int host_resolve_broker(lua_State *vm)
 {
   return host_verdict(vm, broker_config_resolve(&host_load(vm)->config->broker), error_last()->message);
@@ -181,6 +190,7 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"check_listen", host_check_listen},
       {"check_advertised", host_check_advertised},
       {"set_broker", host_set_broker},
+      {"clear_broker", host_clear_broker},
       {"resolve_broker", host_resolve_broker},
       {"resolve_topic", host_resolve_topic},
   };

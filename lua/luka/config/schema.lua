@@ -21,7 +21,7 @@ local kafka = require "luka.config.kafka"
 local M = {}
 
 --- Most topics of one configuration. More than that are no configuration but data, and what evaluates it has limits.
-M.TOPICS_MAX = 10000
+M.TOPICS_MAX = 5000
 --- Most keys of one block; far more than there are.
 M.KEYS_MAX = 1000
 
