@@ -249,6 +249,17 @@ int broker_config_overlay(const struct broker_config *base, const struct config_
   return 0;
 }
 
+void broker_config_merge(const struct broker_config *running, const struct broker_config *wanted,
+                         struct broker_config *made)
+{
+  broker_config_create(made);
+  for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
+    const struct broker_config *from = broker_config_is_reloadable((enum broker_config_index)i) ? wanted : running;
+    const char *text = from->layers[BROKER_LAYER_STATIC][i];
+    made->layers[BROKER_LAYER_STATIC][i] = text ? mem_strdup(text) : NULL;
+  }
+}
+
 int broker_config_layer_entries(const struct broker_config *config, enum broker_config_layer layer,
                                 struct config_entry *entries)
 {

@@ -10,6 +10,8 @@
 ---@field unit string?
 ---@field choices string[]?
 ---@field in_data string?  the default is this file in the first of data
+---@field reload boolean?  a new value takes effect at a reload; otherwise at the next start (Kafka's configs:
+---                          broker_config_is_reloadable() of core/metadata/broker_config.h)
 ---@field text string  one sentence for documentation
 
 local M = {}
@@ -33,7 +35,7 @@ M.BROKER = {
     text = "Memory that each of the broker's Lua states may use." },
   lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50,
     text = "How long one call of a function of yours, such as a hook, may take." },
-  log_level = { type = "choice", choices = { "error", "warn", "info", "debug" },
+  log_level = { type = "choice", choices = { "error", "warn", "info", "debug" }, reload = true,
     text = "What the broker logs; by default info." },
   log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,
     text = "Free space below which a log directory takes no more writes." },
