@@ -192,6 +192,17 @@ int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t
 void log_manager_configure(struct log_manager *mgr, int recovery_threads, int64_t producer_expiration_ms,
                            int64_t file_delete_delay_ms);
 
+/// How often the periodic work is done, as in struct log_manager_config.
+struct log_manager_intervals {
+  int64_t retention_check_ms;           ///< log.retention.check.interval.ms
+  int64_t flush_checkpoint_ms;          ///< log.flush.offset.checkpoint.interval.ms
+  int64_t start_offset_checkpoint_ms;   ///< log.flush.start.offset.checkpoint.interval.ms
+  int64_t high_watermark_checkpoint_ms; ///< replica.high.watermark.checkpoint.interval.ms
+};
+
+/// Changes those that differ; what is due by the old interval waits for the new one. On the control loop's thread.
+void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager_intervals *intervals);
+
 /// Starts the periodic work, and the removal of leftovers. On the control loop's thread.
 void log_manager_run(struct log_manager *mgr);
 
