@@ -20,36 +20,50 @@ static void config_take_topics(lua_State *vm, struct lua_config *config);
 static void config_explain(const struct config_load *load, const struct lua_state *state,
                            const struct lua_state_failure *failure);
 
-int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
-                    struct lua_config *config, struct lua_config_error *error)
+/// Evaluates; on failure there is a message in load->error.
+static int config_evaluate(struct config_load *load)
 {
-  *error = (struct lua_config_error){.trace = NULL};
-  memset(config, 0, sizeof *config);
-  broker_config_create(&config->broker);
-  struct config_load load = {
-      .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  *load->error = (struct lua_config_error){.trace = NULL};
+  memset(load->config, 0, sizeof *load->config);
+  broker_config_create(&load->config->broker);
   struct lua_state_limits limits = {
       .memory_bytes = LUA_CONFIG_MEMORY_BYTES, .budget_ms = LUA_CONFIG_BUDGET_MS, .is_tracking = true};
   struct lua_state *state = NULL;
   int result = lua_state_new(&limits, &state);
   if (result < 0) {
-    snprintf(error->message, sizeof error->message, "%s", error_last()->message);
+    snprintf(load->error->message, sizeof load->error->message, "%s", error_last()->message);
   } else {
     struct lua_state_failure failure;
     config_evaluating = state;
-    result = lua_state_call(state, config_run, &load, &failure);
+    result = lua_state_call(state, config_run, load, &failure);
     config_evaluating = NULL;
     if (result < 0) {
-      config_explain(&load, state, &failure);
+      config_explain(load, state, &failure);
     }
   }
   lua_state_delete(state);
-  mem_free(load.text);
-  if (result < 0 || load.is_refused) {
-    lua_config_destroy(config);
-    return error_set(ERR_CONFIG, "%s", error->message);
+  mem_free(load->text);
+  if (result < 0 || load->is_refused) {
+    lua_config_destroy(load->config);
+    return error_set(ERR_CONFIG, "%s", load->error->message);
   }
   return 0;
+}
+
+int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
+                    struct lua_config *config, struct lua_config_error *error)
+{
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  return config_evaluate(&load);
+}
+
+int lua_config_reload(const char *path, const struct config_override *sets, int count, struct lua_config *config,
+                      struct lua_config_error *error)
+{
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_reload = true, .config = config, .error = error};
+  return config_evaluate(&load);
 }
 
 const struct lua_state_position *lua_config_position(void)

@@ -5,10 +5,13 @@
 #include "lua/config_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -16,7 +19,10 @@
 #include "metadata/topic_name.h"
 #include "network/listener.h"
 
-enum { HOST_READ_BYTES = 16 * 1024 };
+enum {
+  HOST_READ_BYTES = 16 * 1024,
+  HOST_NOT_REGULAR = -1, ///< in place of an errno
+};
 
 static struct config_load *host_load(lua_State *vm)
 {
@@ -57,14 +63,36 @@ static int host_print(lua_State *vm)
   return 0;
 }
 
+/// Opens a file; `is_regular_only`: without waiting for whoever is to write into a pipe.
+/// @return 0, an errno or HOST_NOT_REGULAR
+static int host_open(const char *path, bool is_regular_only, FILE **file)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | (is_regular_only ? O_NONBLOCK : 0));
+  if (fd < 0) {
+    return errno;
+  }
+  struct stat stat;
+  int err = fstat(fd, &stat) == 0 ? 0 : errno;
+  if (err == 0 && is_regular_only && !S_ISREG(stat.st_mode) && !S_ISDIR(stat.st_mode)) {
+    err = HOST_NOT_REGULAR;
+  }
+  *file = err == 0 ? fdopen(fd, "r") : NULL;
+  if (*file == NULL) {
+    err = err == 0 ? errno : err;
+    close(fd);
+  }
+  return err;
+}
+
 /// Reads a file whole, with stdio so that pipes can be read too.
 /// @param[out] text  owned: mem_free()
-/// @return 0 or an errno
-static int host_read_file(const char *path, char **text, size_t *size)
+/// @return 0, an errno or HOST_NOT_REGULAR
+static int host_read_file(const char *path, bool is_regular_only, char **text, size_t *size)
 {
-  FILE *file = fopen(path, "re");
-  if (file == NULL) {
-    return errno;
+  FILE *file = NULL;
+  int opened = host_open(path, is_regular_only, &file);
+  if (opened != 0) {
+    return opened;
   }
   char *buffer = NULL;
   size_t total = 0;
@@ -100,7 +128,7 @@ static int host_read(lua_State *vm)
   mem_free(load->text);
   load->text = NULL;
   size_t size = 0;
-  int err = host_read_file(path, &load->text, &size);
+  int err = host_read_file(path, load->is_reload, &load->text, &size);
   if (err == 0) {
     lua_pushlstring(vm, load->text, size);
     return 1;
@@ -108,6 +136,8 @@ static int host_read(lua_State *vm)
   lua_pushnil(vm);
   if (err == EFBIG) {
     lua_pushfstring(vm, "is larger than %d bytes", LUA_CONFIG_FILE_MAX);
+  } else if (err == HOST_NOT_REGULAR) {
+    lua_pushliteral(vm, "is no regular file, and a broker that runs reads no others");
   } else {
     lua_pushfstring(vm, "cannot be read: %s", strerror(err));
   }
@@ -164,10 +194,18 @@ static int host_check_advertised(lua_State *vm)
   return host_verdict(vm, listener_parse_advertised(luaL_checkstring(vm, 1), &address), error_last()->message);
 }
 
-/// set_broker(name, text): keeps a config that was checked, or says what is wrong.
+/// set_broker(name, text, path): keeps a config that was checked, or says what is wrong.
 static int host_set_broker(lua_State *vm)
 {
-  int result = broker_config_set(&host_load(vm)->config->broker, luaL_checkstring(vm, 1), luaL_checkstring(vm, 2));
+  struct lua_config *config = host_load(vm)->config;
+  const char *name = luaL_checkstring(vm, 1);
+  size_t length = 0;
+  const char *path = luaL_checklstring(vm, 3, &length);
+  int result = broker_config_set(&config->broker, name, luaL_checkstring(vm, 2));
+  if (result == 0) {
+    config->paths[config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name)] =
+        arena_strndup(&config->arena, path, length);
+  }
   return host_verdict(vm, result, error_last()->message);
 }
 
