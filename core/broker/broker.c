@@ -28,6 +28,7 @@
 #include "broker/adoption.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/reload.h"
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
@@ -74,6 +75,7 @@ struct broker {
   bool has_metadata;                                        ///< `metadata` was created
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
+  struct reloader *reloader;                                ///< reads the configuration again
   struct server *server;                                    ///< connections
   struct api api;                                           ///< what handlers work with
   struct metadata_endpoint endpoints[SERVER_LISTENERS_MAX]; ///< what this broker advertises
@@ -169,6 +171,13 @@ static void broker_configured(void *arg, const struct broker_config *config)
   server_set_max_connections(broker->server, config->max_connections);
   log_manager_configure(broker->logs, config->num_recovery_threads_per_data_dir, config->producer_id_expiration_ms,
                         config->log_segment_delete_delay_ms);
+  struct log_manager_intervals intervals = {
+      .retention_check_ms = config->log_retention_check_interval_ms,
+      .flush_checkpoint_ms = config->log_flush_offset_checkpoint_interval_ms,
+      .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
+      .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
+  };
+  log_manager_set_intervals(broker->logs, &intervals);
 }
 
 static void broker_loaded(void *arg, int result)
@@ -197,10 +206,17 @@ static void broker_controller_stopped(void *arg)
   broker_step_done(broker, 0);
 }
 
+/// No reload is under way any more.
+static void broker_reloader_stopped(void *arg)
+{
+  struct broker *broker = arg;
+  controller_stop(broker->controller, broker_controller_stopped, broker);
+}
+
 static void broker_stop_controller_step(struct mail *mail)
 {
   struct broker *broker = CONTAINER_OF(mail, struct broker, mail);
-  controller_stop(broker->controller, broker_controller_stopped, broker);
+  reloader_stop(broker->reloader, broker_reloader_stopped, broker);
 }
 
 // ---- start ----
@@ -378,7 +394,6 @@ static int broker_open_server(struct broker *broker)
   TRY(memory_share(config, &settings.max_request_memory, &settings.max_answer_memory));
   settings.connection_room = broker_share_files(broker);
   struct connection_callbacks callbacks;
-  broker->api.config = config;
   broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
   broker->api.pool = broker->pool;
@@ -427,26 +442,6 @@ static void broker_make_replicas(struct broker *broker)
   broker->api.logs = broker->logs;
 }
 
-/// The topic blocks of the configuration as the controller takes them.
-static const struct static_topic *broker_static_topics(struct broker *broker)
-{
-  const struct lua_config *config = broker->options->config;
-  struct static_topic *topics = arena_alloc(&broker->arena, (size_t)config->topic_count * sizeof *topics);
-  for (int i = 0; i < config->topic_count; i++) {
-    const struct lua_config_topic *block = &config->topics[i];
-    topics[i] = (struct static_topic){
-        .name = block->name,
-        .partitions = block->partitions,
-        .replication_factor = block->replication_factor,
-        .configs = block->configs,
-        .config_count = block->config_count,
-        .text = block->text,
-        .place = arena_printf(&broker->arena, "%s:%d", block->source, block->line),
-    };
-  }
-  return topics;
-}
-
 static int broker_load(struct broker *broker)
 {
   const struct lua_config *config = broker->options->config;
@@ -458,7 +453,7 @@ static int broker_load(struct broker *broker)
       .endpoint_count = broker->options->listen_count,
       .cluster_id = cluster_id[0] != '\0' ? cluster_id : NULL,
       .is_clean_start = log_manager_was_clean(broker->logs),
-      .static_topics = broker_static_topics(broker),
+      .static_topics = options_topics(config, &broker->arena),
       .static_topic_count = config->topic_count,
       .adoption = broker->adoption.is_adopting ? &broker->adoption.found : NULL,
       .store = broker->store,
@@ -469,6 +464,12 @@ static int broker_load(struct broker *broker)
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;
+  struct reloader_settings reloader = {.options = broker->options,
+                                       .control = &broker->control,
+                                       .pool = broker->pool,
+                                       .controller = broker->controller,
+                                       .server = broker->server};
+  broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
   broker->is_control_running = true;
   return broker_run_step(broker, broker_load_step);
@@ -526,6 +527,11 @@ int broker_start(const struct broker_options *options, struct broker **broker)
   return 0;
 }
 
+void broker_reload(struct broker *broker)
+{
+  reloader_signal(broker->reloader);
+}
+
 // ---- stop ----
 
 int broker_stop(struct broker *broker)
@@ -551,6 +557,7 @@ int broker_stop(struct broker *broker)
   } else if (broker->logs != NULL) {
     log_manager_abandon(broker->logs);
   }
+  reloader_delete(broker->reloader);
   controller_delete(broker->controller);
   replica_manager_delete(broker->replicas);
   if (broker->store != NULL) {

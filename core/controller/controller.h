@@ -361,8 +361,8 @@ struct controller_reload {
   const struct broker_config *before; ///< out: what was in force; one reference, owned: broker_config_unref()
   const struct broker_config *after;  ///< out: what is in force now; one reference, owned. Both NULL on failure
   struct controller_block *blocks;    ///< out: one for each topic block, in the arena
-  const char *error;                  ///< out: why nothing was done, in the arena; NULL: all was
-  bool is_placed;                     ///< out: `error` begins with a place: "config.lua:12: ..."
+  const char *error;                  ///< out: one line on why nothing was done, in the arena; NULL: all was. With the
+                                      ///< place of a topic block in front
   struct event_loop *reply;           ///< loop that `done` runs on; NULL: on the control thread
   void (*done)(struct controller_reload *reload); ///< called once
   void *arg;                                      ///< the caller's

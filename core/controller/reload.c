@@ -47,11 +47,10 @@ static struct controller_reload *current_request(struct controller *controller)
 }
 
 /// Ends the reload with nothing done.
-static void refuse(struct controller *controller, const char *message, bool is_placed)
+static void refuse(struct controller *controller, const char *before, const char *message)
 {
   struct controller_reload *reload = current_request(controller);
-  reload->error = arena_printf(reload->arena, "%s", message);
-  reload->is_placed = is_placed;
+  reload->error = arena_printf(reload->arena, "%s%s", before, message);
   controller_finish(controller);
 }
 
@@ -84,7 +83,7 @@ void controller_reload_begin(struct controller *controller, struct controller_re
   char message[CONFIG_MESSAGE_SIZE];
   controller->reload = work;
   if (make_config(controller, reload->config, &work->config, message) < 0) {
-    refuse(controller, arena_printf(reload->arena, "with what was set at run time: %s", message), false);
+    refuse(controller, "what was set at run time does not go with it: ", message);
     return;
   }
   work->blocks.blocks = reload->topics;
@@ -132,9 +131,8 @@ static void blocks_read(struct metastore_request *request)
   struct topic_plan_context context = controller_plan_context(controller);
   context.config = work->config;
   struct writes writes = {.arena = reload->arena};
-  int result = static_work_take(&work->blocks, &context, controller, true, request->ops, &writes);
-  if (result < 0) {
-    refuse(controller, error_last()->message, result == ERR_TOPIC_BLOCK);
+  if (static_work_take(&work->blocks, &context, controller, true, request->ops, &writes) < 0) {
+    refuse(controller, "", error_last()->message);
     return;
   }
   describe_blocks(controller, reload);
