@@ -151,7 +151,6 @@ void reloader_stop(struct reloader *reloader, void (*stopped)(void *arg), void *
 static void reload_finish(struct reloader *reloader)
 {
   struct reload_request *request = reloader->current;
-  reload_report_log(&request->report, reloader->settings.options->config_file);
   reload_free_config(reloader, reloader->wanted);
   server_drop_limits(reloader->limits);
   reloader->wanted = NULL;
@@ -160,6 +159,12 @@ static void reload_finish(struct reloader *reloader)
   reload_answer(request);
   reload_next(reloader);
   reload_tell_stopped(reloader);
+}
+
+static void reload_refuse(struct reloader *reloader)
+{
+  reload_report_log(&reloader->current->report, reloader->settings.options->config_file);
+  reload_finish(reloader);
 }
 
 // ---- reading ----
@@ -172,18 +177,32 @@ static bool reload_is_other(const struct broker_config *running, const struct br
   return before == NULL || after == NULL ? before != after : strcmp(before, after) != 0;
 }
 
+/// The configs of struct server_limits.
+static const enum broker_config_index reload_limits[] = {
+    BROKER_CONFIG_max_connections_per_ip, BROKER_CONFIG_max_connections_per_ip_overrides,
+    BROKER_CONFIG_queued_max_request_bytes, BROKER_CONFIG_luka_queued_max_response_bytes};
+enum { RELOAD_LIMITS = sizeof reload_limits / sizeof reload_limits[0] };
+
+/// Says why limits were refused, with the place of one that is set.
+static void reload_blame(struct reload_report *report, const struct lua_config *config)
+{
+  const char *place = "--set";
+  for (int i = 0; i < RELOAD_LIMITS; i++) {
+    const char *set = config->places[reload_limits[i]];
+    place = set != NULL ? set : place;
+  }
+  reload_report_fail(report, "%s: %s", place, error_last()->message);
+}
+
 /// Reads the limits of connections and memory, if they are other than before: names of hosts may have to be looked up.
 static int reload_read_limits(struct reloader *reloader)
 {
-  static const enum broker_config_index indexes[] = {
-      BROKER_CONFIG_max_connections_per_ip, BROKER_CONFIG_max_connections_per_ip_overrides,
-      BROKER_CONFIG_queued_max_request_bytes, BROKER_CONFIG_luka_queued_max_response_bytes};
   const struct broker_config *config = &reloader->wanted->broker;
   struct server_limits limits = {.max_per_ip = config->max_connections_per_ip,
                                  .ip_overrides = config->text[BROKER_CONFIG_max_connections_per_ip_overrides]};
   TRY(memory_share(config, &limits.max_request_memory, &limits.max_answer_memory));
-  for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
-    if (reload_is_other(&reloader->running->broker, config, indexes[i])) {
+  for (int i = 0; i < RELOAD_LIMITS; i++) {
+    if (reload_is_other(&reloader->running->broker, config, reload_limits[i])) {
       return server_read_limits(&limits, &reloader->limits);
     }
   }
@@ -206,8 +225,7 @@ static void reload_evaluate(struct pool_job *job)
   }
   reloader->wanted = config;
   if (reload_read_limits(reloader) < 0) {
-    reload_report_fail(report, "%s: %s", options->config_file != NULL ? options->config_file : "--set",
-                       error_last()->message);
+    reload_blame(report, config);
   }
 }
 
@@ -219,7 +237,7 @@ static void reload_evaluated(struct pool_job *job)
   struct reloader *reloader = CONTAINER_OF(job, struct reloader, job);
   struct reload_report *report = &reloader->current->report;
   if (report->error != NULL) {
-    reload_finish(reloader);
+    reload_refuse(reloader);
     return;
   }
   reloader->change = (struct controller_reload){
@@ -254,7 +272,7 @@ static void reload_changed(struct controller_reload *change)
   struct reload_report *report = &reloader->current->report;
   if (change->error != NULL) {
     reload_report_fail(report, "%s", change->error);
-    reload_finish(reloader);
+    reload_refuse(reloader);
     return;
   }
   reload_report_keys(report, options->config, reloader->running, reloader->wanted, options->has_log_level);
@@ -266,8 +284,13 @@ static void reload_changed(struct controller_reload *change)
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
   }
+  enum slog_level level = reloader->wanted->log_level >= 0 ? (enum slog_level)reloader->wanted->log_level : SLOG_INFO;
+  if (!options->has_log_level && slog_is_on(level)) {
+    slog_set_level(level);
+  }
+  reload_report_log(report, options->config_file);
   if (!options->has_log_level) {
-    slog_set_level(reloader->wanted->log_level >= 0 ? (enum slog_level)reloader->wanted->log_level : SLOG_INFO);
+    slog_set_level(level); // less than before: after what the reload has to say
   }
   reload_free_config(reloader, reloader->running);
   reloader->running = reloader->wanted;

@@ -228,8 +228,10 @@ void reload_report_log(const struct reload_report *report, const char *file)
     slog_error("reload refused, nothing has changed: %s", report->error);
     return;
   }
+  int counts[RELOAD_KEPT + 1] = {0};
   for (int i = 0; i < report->count; i++) {
     const struct reload_item *item = &report->items[i];
+    counts[item->outcome]++;
     const char *before = item->before != NULL ? item->before : "none";
     const char *after = item->after != NULL ? item->after : "none";
     switch (item->outcome) {
@@ -247,6 +249,9 @@ void reload_report_log(const struct reload_report *report, const char *file)
   }
   if (report->count == 0) {
     slog_info("reload of %s: nothing has changed", from);
+  } else {
+    slog_info("reload of %s: %d applied, %d need%s a restart, %d kept", from, counts[RELOAD_APPLIED],
+              counts[RELOAD_RESTART], counts[RELOAD_RESTART] == 1 ? "s" : "", counts[RELOAD_KEPT]);
   }
 }
 

@@ -55,9 +55,10 @@ struct lua_config {
   int64_t log_dir_reserve_bytes;          ///< free space at which a log directory takes no more writes
   struct broker_config broker;            ///< Kafka's broker configs, resolved
   const char *paths[BROKER_CONFIG_COUNT]; ///< where each of those that are set was: "defaults.retention_ms"; NULL: none
-  const struct lua_config_topic *topics;  ///< in the order of the file
-  int topic_count;                        ///< how many
-  struct arena arena;                     ///< holds all texts and lists
+  const char *places[BROKER_CONFIG_COUNT]; ///< likewise, the file and line: "config.lua:3", "--set"
+  const struct lua_config_topic *topics;   ///< in the order of the file
+  int topic_count;                         ///< how many
+  struct arena arena;                      ///< holds all texts and lists
 };
 
 struct lua_config_error {

@@ -194,17 +194,20 @@ static int host_check_advertised(lua_State *vm)
   return host_verdict(vm, listener_parse_advertised(luaL_checkstring(vm, 1), &address), error_last()->message);
 }
 
-/// set_broker(name, text, path): keeps a config that was checked, or says what is wrong.
+/// set_broker(name, text, path, place): keeps a config that was checked, or says what is wrong.
 static int host_set_broker(lua_State *vm)
 {
   struct lua_config *config = host_load(vm)->config;
   const char *name = luaL_checkstring(vm, 1);
   size_t length = 0;
   const char *path = luaL_checklstring(vm, 3, &length);
+  size_t place_length = 0;
+  const char *place = luaL_checklstring(vm, 4, &place_length);
   int result = broker_config_set(&config->broker, name, luaL_checkstring(vm, 2));
   if (result == 0) {
-    config->paths[config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name)] =
-        arena_strndup(&config->arena, path, length);
+    int index = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name);
+    config->paths[index] = arena_strndup(&config->arena, path, length);
+    config->places[index] = arena_strndup(&config->arena, place, place_length);
   }
   return host_verdict(vm, result, error_last()->message);
 }

@@ -338,8 +338,9 @@ function Settings:finish()
   for name, setting in pairs(self.defaults) do merged[name] = setting end
   for name, setting in pairs(self.kafka) do merged[name] = setting end
   for _, name in ipairs(sorted_keys(merged)) do
-    local wrong = host.set_broker(name, merged[name].value, merged[name].path)
-    if wrong then failure.raise(merged[name].origin, merged[name].path, "%s", wrong) end
+    local setting = merged[name]
+    local wrong = host.set_broker(name, setting.value, setting.path, failure.where(setting.origin))
+    if wrong then failure.raise(setting.origin, setting.path, "%s", wrong) end
   end
   local wrong = host.resolve_broker()
   if wrong then
