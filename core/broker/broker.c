@@ -514,6 +514,7 @@ static int broker_build(struct broker *broker)
       .broker_id = broker->id,
       .cluster_id = controller_cluster_id(broker->controller),
       .server = broker->server,
+      .reloader = broker->reloader,
   };
   return scripting_start(&broker->scripting, &broker->script);
 }

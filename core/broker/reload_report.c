@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "broker/reload_report.h"
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/slog.h"
 #include "controller/controller.h"
 #include "controller/static_topics.h"
@@ -219,7 +223,46 @@ void reload_report_topics(struct reload_report *report, const struct static_topi
   }
 }
 
-// ---- the log ----
+// ---- what others see ----
+
+/// Sets a field; what is not ASCII in a text that is no UTF-8 becomes '?', as JSON cannot have it.
+static void report_set(json_t *object, const char *name, const char *text)
+{
+  if (text == NULL) {
+    return;
+  }
+  json_t *value = json_string(text);
+  if (value == NULL) {
+    char *copy = mem_strdup(text);
+    for (char *at = copy; *at != '\0'; at++) {
+      *at = (unsigned char)*at < 0x80 ? *at : '?';
+    }
+    value = json_string(copy);
+    mem_free(copy);
+  }
+  json_object_set_new(object, name, value);
+}
+
+char *reload_report_json(const struct reload_report *report)
+{
+  static const char *const outcomes[] = {"applied", "needs restart", "kept"};
+  json_t *list = json_array();
+  for (int i = 0; i < report->count; i++) {
+    const struct reload_item *item = &report->items[i];
+    json_t *object = json_object();
+    report_set(object, "outcome", outcomes[item->outcome]);
+    report_set(object, "what", item->what);
+    report_set(object, "old", item->before);
+    report_set(object, "new", item->after);
+    json_array_append_new(list, object);
+  }
+  char *text = json_dumps(list, JSON_COMPACT);
+  json_decref(list);
+  CHECK(text != NULL);
+  char *copy = mem_strdup(text);
+  free(text);
+  return copy;
+}
 
 void reload_report_log(const struct reload_report *report, const char *file)
 {

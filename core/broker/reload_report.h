@@ -62,6 +62,9 @@ void reload_report_configs(struct reload_report *report, const struct broker_con
 void reload_report_topics(struct reload_report *report, const struct static_topic *topics,
                           const struct controller_block *blocks, int count);
 
+/// The items as JSON: [{"outcome":"applied","what":"...","old":"...","new":"..."}, ...]; owned: mem_free().
+char *reload_report_json(const struct reload_report *report);
+
 /// Writes the report to the log, a line an item.
 ///
 /// @param file  the configuration's, or NULL

@@ -182,7 +182,7 @@ describe("A reload", function()
       requests.create(client, "x_y")
       local lines = hup('topic "new" {} defaults { partitions = 9 } ' .. case[1])
       assert.equal(1, #lines)
-      assert.equal("reload refused, nothing has changed: " .. case[2], lines[1]:sub(1, 38 + #case[2]))
+      assert.equal("reload refused, nothing has changed: " .. case[2], lines[1]:sub(1, 37 + #case[2]))
       assert.equal("1", value(BROKER, "1", "num.partitions"))
       local names = {}
       for _, topic in ipairs(client:ask("Metadata", 12, { topics = wire.NULL }).topics) do

@@ -11,7 +11,7 @@ local help = require "luka.words.help"
 local M = {}
 
 --- Modules below luka.words, in the order of docs/console.md.
-M.FILES = {}
+M.FILES = { "lifecycle" }
 
 local registry
 
