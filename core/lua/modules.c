@@ -37,8 +37,13 @@ static int modules_load_file(lua_State *vm, const char *folder, const struct lua
 
 void lua_modules_open(struct lua_State *vm)
 {
+  static const char *const libraries[] = {"bit", "coroutine", "debug", "math", "os", "string", "table"};
   lua_pushlightuserdata(vm, (void *)&modules_loaded_key);
   lua_newtable(vm);
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    lua_getglobal(vm, libraries[i]);
+    lua_setfield(vm, -2, libraries[i]);
+  }
   lua_rawset(vm, LUA_REGISTRYINDEX);
   lua_pushcfunction(vm, modules_require);
   lua_setglobal(vm, "require");

@@ -2,6 +2,7 @@
 -- The script state: C (core/lua/script.c) calls the events that new() returns; what happens then is luka.script.session's
 -- and luka.script.task's. Events run outside of tasks, without limits: they do little, and run no code of the user's.
 local environment = require "luka.sandbox.environment"
+local memory = require "luka.script.memory"
 local session = require "luka.script.session"
 local task = require "luka.script.task"
 
@@ -13,6 +14,7 @@ local task = require "luka.script.task"
 ---@field drained fun(session: integer): integer  a ticket
 ---@field channel fun(request: string): integer  a ticket, for a response, or nil and a sentence
 ---@field sleep fun(ms: number): integer  a ticket
+---@field topic_configs fun(): string[]  Kafka's names of topic configs
 ---@field abandon fun(task: integer)  cancels what a task waits for
 ---@field services table<string, fun(json: string): integer>  see script_service in core/lua/script.h; tickets
 
@@ -25,6 +27,7 @@ local M = {}
 ---@return table<string, function> events  each returns whether tasks want to go on
 function M.new(native, about)
   environment.seal(native)
+  memory.open(native)
   task.open(native)
   local sessions = {}
   local events = {}
