@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "broker/adoption.h"
+#include "broker/file_share.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
 #include "broker/reload.h"
@@ -33,7 +34,6 @@
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
-#include "log/log_file.h"
 #include "log/log_manager.h"
 #include "lua/config.h"
 #include "lua/script.h"
@@ -42,19 +42,11 @@
 #include "metadata/metastore_local.h"
 #include "network/server.h"
 #include "os/clock.h"
-#include "os/limits.h"
 #include "replica/manager.h"
 
 enum {
   BROKER_POOL_THREADS = 4,
   BROKER_DRAIN_MS = 5000,
-  BROKER_FILES_UNKNOWN = 1024, // descriptors, when the system does not tell the limit
-  BROKER_FILES_OTHER = 128,    // for what is neither a connection nor a segment: listeners, locks, indexes, metastore
-  BROKER_FILES_WORKER = 4,     // for each worker's loop
-  BROKER_SEGMENTS_MIN = 64,    // segment files that may stay open
-  BROKER_SEGMENTS_MAX = 8192,
-  BROKER_CONNECTIONS_MIN = 16,
-  BROKER_FILES_LOW = 1024, // limit on open files that is worth a warning
 };
 
 struct broker {
@@ -210,51 +202,13 @@ static void broker_controller_stopped(void *arg)
   broker_step_done(broker, 0);
 }
 
-/// No reload is under way any more.
-static void broker_reloader_stopped(void *arg)
-{
-  struct broker *broker = arg;
-  controller_stop(broker->controller, broker_controller_stopped, broker);
-}
-
 static void broker_stop_controller_step(struct mail *mail)
 {
   struct broker *broker = CONTAINER_OF(mail, struct broker, mail);
-  reloader_stop(broker->reloader, broker_reloader_stopped, broker);
+  controller_stop(broker->controller, broker_controller_stopped, broker);
 }
 
 // ---- start ----
-
-/// Shares out the descriptors that the process may have: a quarter for segment files that stay open (they are closed
-/// and opened again as they are needed, and one in use is never closed), most of the rest for connections.
-///
-/// @return the most connections that there may be at a time, whatever max.connections says
-static int broker_share_files(const struct broker *broker)
-{
-  const struct broker_config *config = &broker->options->config->broker;
-  uint64_t before = 0;
-  uint64_t limit = BROKER_FILES_UNKNOWN;
-  if (limits_raise_files(&before, &limit) < 0) {
-    slog_warn("%s", error_last()->message);
-  }
-  int files = limit < INT32_MAX ? (int)limit : INT32_MAX;
-  int segments = files / 4;
-  segments = segments < BROKER_SEGMENTS_MIN   ? BROKER_SEGMENTS_MIN
-             : segments > BROKER_SEGMENTS_MAX ? BROKER_SEGMENTS_MAX
-                                              : segments;
-  int connections = files - segments - BROKER_FILES_OTHER - BROKER_FILES_WORKER * broker->options->workers;
-  connections = connections < BROKER_CONNECTIONS_MIN ? BROKER_CONNECTIONS_MIN : connections;
-  log_file_set_budget(segments);
-  if (files < BROKER_FILES_LOW) {
-    slog_warn("the limit on open files is only %d: %d connections and %d open segments at a time; raise it (ulimit -n)",
-              files, connections, segments);
-  }
-  if (config->max_connections > connections && broker_config_is_set(config, BROKER_CONFIG_max_connections)) {
-    slog_warn("max_connections is %d, but the limit on open files (%d) allows %d", config->max_connections, files,
-              connections);
-  }
-  return connections;
-}
 
 /// Puts texts around the latest error's sentence; returns `result`.
 static int broker_add(int result, const char *before, const char *behind)
@@ -396,7 +350,7 @@ static int broker_open_server(struct broker *broker)
       .backlog = config->socket_listen_backlog_size,
   };
   TRY(memory_share(config, &settings.max_request_memory, &settings.max_answer_memory));
-  settings.connection_room = broker_share_files(broker);
+  settings.connection_room = file_share(config, options->workers);
   struct connection_callbacks callbacks;
   broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
@@ -436,7 +390,6 @@ static void broker_make_replicas(struct broker *broker)
       .control = &broker->control,
       .workers = broker->worker_loops,
       .worker_count = workers,
-      .reserve_bytes = broker->options->log_dir_reserve_bytes,
   };
   broker->replicas = replica_manager_new(&settings);
   struct log_manager_hooks hooks;
@@ -472,6 +425,7 @@ static int broker_load(struct broker *broker)
                                        .control = &broker->control,
                                        .pool = broker->pool,
                                        .controller = broker->controller,
+                                       .logs = broker->logs,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
@@ -516,7 +470,9 @@ static int broker_build(struct broker *broker)
       .server = broker->server,
       .reloader = broker->reloader,
   };
-  return scripting_start(&broker->scripting, &broker->script);
+  TRY(scripting_start(&broker->scripting, &broker->script));
+  reloader_start(broker->reloader, broker->script);
+  return 0;
 }
 
 int broker_start(const struct broker_options *options, struct broker **broker)
@@ -548,6 +504,9 @@ void broker_reload(struct broker *broker)
 
 int broker_stop(struct broker *broker)
 {
+  if (broker->is_control_running) {
+    reloader_stop(broker->reloader);
+  }
   script_stop(broker->script);
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);

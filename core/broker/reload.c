@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "broker/reload.h"
 
+#include <semaphore.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -12,7 +13,9 @@
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
+#include "log/log_manager.h"
 #include "lua/config.h"
+#include "lua/script.h"
 #include "network/server.h"
 
 /// Owner: the control thread; `wanted`, `limits` and the report are the pool's while it evaluates.
@@ -21,9 +24,12 @@ struct reloader {
   struct lua_config *running;        ///< put in force last, owned; the options' at first
   struct list line;                  ///< requests that wait
   struct reload_request *current;    ///< the one under way, or NULL
+  struct script *script;             ///< whose limits may change, or NULL
+  bool is_started;                   ///< requests are worked on
   bool is_stopping;                  ///< no more
-  void (*stopped)(void *arg);        ///< told when nothing is under way; NULL otherwise
-  void *stopped_arg;                 ///< for `stopped`
+  struct mail start_mail;            ///< carries reloader_start() to the control loop
+  struct mail stop_mail;             ///< the same for reloader_stop()
+  sem_t stopped;                     ///< posted when nothing is under way any more
   struct pool_job job;               ///< evaluates
   struct lua_config *wanted;         ///< what was read, owned; NULL: nothing
   struct server_limits_read *limits; ///< what was read of limits, owned; NULL: they are as before
@@ -38,6 +44,7 @@ struct reloader *reloader_new(const struct reloader_settings *settings)
   reloader->settings = *settings;
   reloader->running = (struct lua_config *)settings->options->config;
   list_create(&reloader->line);
+  sem_init(&reloader->stopped, 0, 0);
   return reloader;
 }
 
@@ -54,6 +61,7 @@ void reloader_delete(struct reloader *reloader)
   if (reloader != NULL) {
     CHECK(reloader->current == NULL && list_is_empty(&reloader->line));
     reload_free_config(reloader, reloader->running);
+    sem_destroy(&reloader->stopped);
     mem_free(reloader);
   }
 }
@@ -73,15 +81,6 @@ static void reload_answer(struct reload_request *request)
     event_loop_post(request->reply, &request->mail);
   } else {
     request->done(request);
-  }
-}
-
-static void reload_tell_stopped(struct reloader *reloader)
-{
-  void (*stopped)(void *) = reloader->stopped;
-  if (stopped != NULL && reloader->current == NULL) {
-    reloader->stopped = NULL;
-    stopped(reloader->stopped_arg);
   }
 }
 
@@ -133,18 +132,41 @@ void reloader_signal(struct reloader *reloader)
   reloader_submit(reloader, request);
 }
 
-void reloader_stop(struct reloader *reloader, void (*stopped)(void *arg), void *arg)
+static void reload_on_start(struct mail *mail)
 {
+  struct reloader *reloader = CONTAINER_OF(mail, struct reloader, start_mail);
+  reloader->is_started = true;
+  reload_next(reloader);
+}
+
+void reloader_start(struct reloader *reloader, struct script *script)
+{
+  reloader->script = script;
+  reloader->start_mail.run = reload_on_start;
+  event_loop_post(reloader->settings.control, &reloader->start_mail);
+}
+
+static void reload_on_stop(struct mail *mail)
+{
+  struct reloader *reloader = CONTAINER_OF(mail, struct reloader, stop_mail);
   reloader->is_stopping = true;
-  reloader->stopped = stopped;
-  reloader->stopped_arg = arg;
   while (!list_is_empty(&reloader->line)) {
     struct reload_request *request = CONTAINER_OF(reloader->line.next, struct reload_request, node);
     list_remove(&request->node);
     reload_report_fail(&request->report, "the broker is stopping");
     reload_answer(request);
   }
-  reload_tell_stopped(reloader);
+  if (reloader->current == NULL) {
+    sem_post(&reloader->stopped);
+  }
+}
+
+void reloader_stop(struct reloader *reloader)
+{
+  reloader->stop_mail.run = reload_on_stop;
+  event_loop_post(reloader->settings.control, &reloader->stop_mail);
+  while (sem_wait(&reloader->stopped) != 0) {
+  }
 }
 
 /// Ends the current request and turns to the next.
@@ -157,8 +179,11 @@ static void reload_finish(struct reloader *reloader)
   reloader->limits = NULL;
   reloader->current = NULL;
   reload_answer(request);
-  reload_next(reloader);
-  reload_tell_stopped(reloader);
+  if (reloader->is_stopping) {
+    sem_post(&reloader->stopped);
+  } else {
+    reload_next(reloader);
+  }
 }
 
 static void reload_refuse(struct reloader *reloader)
@@ -252,7 +277,7 @@ static void reload_evaluated(struct pool_job *job)
 
 static void reload_next(struct reloader *reloader)
 {
-  if (reloader->current != NULL || list_is_empty(&reloader->line)) {
+  if (!reloader->is_started || reloader->current != NULL || list_is_empty(&reloader->line)) {
     return;
   }
   struct reload_request *request = CONTAINER_OF(reloader->line.next, struct reload_request, node);
@@ -283,6 +308,10 @@ static void reload_changed(struct controller_reload *change)
   if (reloader->limits != NULL) {
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
+  }
+  log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
+  if (reloader->script != NULL) {
+    script_set_limits(reloader->script, (size_t)reloader->wanted->lua_memory_bytes, reloader->wanted->lua_budget_ms);
   }
   enum slog_level level = reloader->wanted->log_level >= 0 ? (enum slog_level)reloader->wanted->log_level : SLOG_INFO;
   if (!options->has_log_level && slog_is_on(level)) {

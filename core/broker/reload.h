@@ -22,8 +22,10 @@
 struct broker_options;
 struct controller;
 struct event_loop;
+struct log_manager;
 struct pool;
 struct reloader;
+struct script;
 struct server;
 
 /// A request to reload. Embed it, or allocate it; the reloader's until `done` is called.
@@ -44,11 +46,17 @@ struct reloader_settings {
   struct event_loop *control;           ///< the control loop
   struct pool *pool;                    ///< evaluates
   struct controller *controller;        ///< of topics and configs
+  struct log_manager *logs;             ///< whose reserve may change
   struct server *server;                ///< whose limits may change
 };
 
 /// Owned: reloader_delete().
 struct reloader *reloader_new(const struct reloader_settings *settings);
+
+/// Begins to work on requests: those that came before have waited. Any thread, once.
+///
+/// @param script  whose limits may change; borrowed until reloader_stop(). NULL: there is none
+void reloader_start(struct reloader *reloader, struct script *script);
 
 /// Reloads; several wait for each other. Any thread until the control loop ends; never blocks.
 void reloader_submit(struct reloader *reloader, struct reload_request *request);
@@ -56,10 +64,9 @@ void reloader_submit(struct reloader *reloader, struct reload_request *request);
 /// The same for SIGHUP: nobody waits for it, and what it did is in the log.
 void reloader_signal(struct reloader *reloader);
 
-/// Refuses what waits and what still comes, and waits for what is under way. On the control loop.
-///
-/// @param stopped  called on the control loop, once; maybe at once
-void reloader_stop(struct reloader *reloader, void (*stopped)(void *arg), void *arg);
+/// Refuses what waits and what still comes, and waits for what is under way. While the control loop, the pool, and the
+/// loops that wait for an answer run; any other thread, once.
+void reloader_stop(struct reloader *reloader);
 
 /// Once the control loop and the pool have ended. NULL is fine.
 void reloader_delete(struct reloader *reloader);

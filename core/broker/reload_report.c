@@ -53,6 +53,15 @@ static void report_add(struct reload_report *report, enum reload_outcome outcome
 
 // ---- the broker's own keys ----
 
+/// Adds a key that was put in force, if it differs.
+static void report_applied(struct reload_report *report, const char *what, int64_t before, int64_t after)
+{
+  if (before != after) {
+    report_add(report, RELOAD_APPLIED, what, arena_printf(&report->arena, "%lld", (long long)before),
+               arena_printf(&report->arena, "%lld", (long long)after));
+  }
+}
+
 /// Adds a key that needs a restart, if its texts differ; NULL: it has no value.
 static void report_text(struct reload_report *report, const char *what, const char *before, const char *after)
 {
@@ -89,6 +98,9 @@ void reload_report_keys(struct reload_report *report, const struct lua_config *s
   if (level_before != level_after && !has_log_level) {
     report_add(report, RELOAD_APPLIED, "broker.log_level", levels[level_before], levels[level_after]);
   }
+  report_applied(report, "broker.log_dir_reserve_bytes", running->log_dir_reserve_bytes, wanted->log_dir_reserve_bytes);
+  report_applied(report, "broker.lua_memory", running->lua_memory_bytes, wanted->lua_memory_bytes);
+  report_applied(report, "broker.lua_budget_ms", running->lua_budget_ms, wanted->lua_budget_ms);
   report_number(report, "broker.id", start->id, wanted->id);
   report_text(report, "broker.listen", report_join(report, start->listen, start->listen_count),
               report_join(report, wanted->listen, wanted->listen_count));
@@ -99,9 +111,6 @@ void reload_report_keys(struct reload_report *report, const struct lua_config *s
   report_text(report, "broker.metadata", start->metadata, wanted->metadata);
   report_text(report, "broker.console", start->console, wanted->console);
   report_number(report, "broker.workers", start->workers, wanted->workers);
-  report_number(report, "broker.lua_memory", start->lua_memory_bytes, wanted->lua_memory_bytes);
-  report_number(report, "broker.lua_budget_ms", start->lua_budget_ms, wanted->lua_budget_ms);
-  report_number(report, "broker.log_dir_reserve_bytes", start->log_dir_reserve_bytes, wanted->log_dir_reserve_bytes);
 }
 
 // ---- Kafka's configs ----

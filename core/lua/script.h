@@ -106,6 +106,9 @@ struct script_options {
 /// @return 0; those of unix_socket_listen(), ERR_NO_FILES ...
 int script_new(const struct script_options *options, struct script **script);
 
+/// Changes lua_memory and lua_budget_ms, for what runs from then on. Any thread, until script_stop().
+void script_set_limits(struct script *script, size_t memory_bytes, int budget_ms);
+
 /// Ends tasks and sessions, removes the socket, waits for calls under way, then ends the thread. While other threads
 /// still run, as they have to answer. NULL is fine.
 void script_stop(struct script *script);

@@ -57,6 +57,21 @@ describe("The console's", function()
       assert.matches('unknown key', console:eval("local _, e = pcall(reload) return e.message").values[1].value)
     end)
 
+    it("gives consoles new limits of memory and time", function()
+      start ""
+      local big = "local t = {} for i = 1, 1500000 do t[i] = i end return #t"
+      assert.equal(1500000, console:eval(big).values[1].value)
+      reload.write(broker, "broker { lua_memory = 16 * MiB, lua_budget_ms = 70 }")
+      assert.same({ { outcome = "applied", what = "broker.lua_memory", old = "67108864", new = "16777216" },
+        { outcome = "applied", what = "broker.lua_budget_ms", old = "50", new = "70" } }, rows())
+      assert.is_false(console:eval(big).ok)
+      console:close()
+      console = consoles.connect(broker.data .. "/console.sock")
+      reload.write(broker, "")
+      assert.equal(2, #rows())
+      assert.equal(1500000, console:eval(big).values[1].value)
+    end)
+
     it("shows texts that are no UTF-8", function()
       start ""
       reload.write(broker, 'broker { broker_rack = "a\\255b" }')

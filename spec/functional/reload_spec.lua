@@ -89,6 +89,16 @@ describe("A reload", function()
     assert.same({ "false", configs.FROM_STATIC }, { value(BROKER, "1", "delete.topic.enable"), source "delete.topic.enable" })
   end)
 
+  it("applies the reserve of disks to writes that come", function()
+    start 'topic "a" {}'
+    local topic = requests.find(client, "a")
+    assert.same({ "applied broker.log_dir_reserve_bytes: 268435456 -> 9007199254740991" },
+      hup 'broker { log_dir_reserve_bytes = 9007199254740991LL }')
+    assert.equal(56, requests.produce(client, topic, records.batch()).error_code) -- KAFKA_STORAGE_ERROR
+    hup ""
+    assert.equal(0, requests.append(client, topic, records.batch()))
+  end)
+
   it("applies limits of connections to those that come", function()
     start ""
     assert.same({ "applied broker.max_connections_per_ip: 2147483647 -> 1" }, hup "broker { max_connections_per_ip = 1 }")
@@ -103,11 +113,10 @@ describe("A reload", function()
     local expected = {
       "needs a restart: broker.id: 1 -> 2",
       "needs a restart: broker.workers: 1 -> 2",
-      "needs a restart: broker.log_dir_reserve_bytes: 268435456 -> 0",
       "needs a restart: broker.broker_rack: none -> r",
       "needs a restart: broker.socket_request_max_bytes: 1000000 -> 2000000",
     }
-    local text = [[broker { id = 2, workers = 2, log_dir_reserve_bytes = 0, broker_rack = "r", socket_request_max_bytes = 2000000 }]]
+    local text = [[broker { id = 2, workers = 2, broker_rack = "r", socket_request_max_bytes = 2000000 }]]
     assert.same(expected, hup(text))
     assert.same(expected, hup())
     assert.equal("1000000", value(BROKER, "1", "socket.request.max.bytes"))

@@ -31,13 +31,13 @@ M.BROKER = {
   console = { type = "socket", in_data = "console.sock",
     text = "Unix socket of the console, which only the broker's user can open; false: none." },
   workers = { type = "integer", min = 1, max = 256, text = "Network threads; by default one per core." },
-  lua_memory = { type = "integer", min = 16777216, max = 1099511627776, unit = "bytes", default = 67108864,
+  lua_memory = { type = "integer", min = 16777216, max = 1099511627776, unit = "bytes", default = 67108864, reload = true,
     text = "Memory that each of the broker's Lua states may use." },
-  lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50,
+  lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50, reload = true,
     text = "How long one call of a function of yours, such as a hook, may take." },
   log_level = { type = "choice", choices = { "error", "warn", "info", "debug" }, reload = true,
     text = "What the broker logs; by default info." },
-  log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,
+  log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456, reload = true,
     text = "Free space below which a log directory takes no more writes." },
 }
 
