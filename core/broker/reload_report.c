@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "broker/reload_report.h"
 
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/slog.h"
 #include "controller/controller.h"
 #include "controller/static_topics.h"
 #include "lua/config.h"
+#include "lua/script.h"
 #include "metadata/config_edit.h"
 
 void reload_report_fail(struct reload_report *report, const char *format, ...)
@@ -234,43 +231,18 @@ void reload_report_topics(struct reload_report *report, const struct static_topi
 
 // ---- what others see ----
 
-/// Sets a field; what is not ASCII in a text that is no UTF-8 becomes '?', as JSON cannot have it.
-static void report_set(json_t *object, const char *name, const char *text)
-{
-  if (text == NULL) {
-    return;
-  }
-  json_t *value = json_string(text);
-  if (value == NULL) {
-    char *copy = mem_strdup(text);
-    for (char *at = copy; *at != '\0'; at++) {
-      *at = (unsigned char)*at < 0x80 ? *at : '?';
-    }
-    value = json_string(copy);
-    mem_free(copy);
-  }
-  json_object_set_new(object, name, value);
-}
-
-char *reload_report_json(const struct reload_report *report)
+char *reload_report_json(struct reload_report *report)
 {
   static const char *const outcomes[] = {"applied", "needs restart", "kept"};
-  json_t *list = json_array();
+  static const char *const names[] = {"outcome", "what", "old", "new"};
+  enum { COLUMNS = sizeof names / sizeof names[0] };
+  const char **values = arena_alloc(&report->arena, (size_t)(report->count + 1) * COLUMNS * sizeof *values);
   for (int i = 0; i < report->count; i++) {
     const struct reload_item *item = &report->items[i];
-    json_t *object = json_object();
-    report_set(object, "outcome", outcomes[item->outcome]);
-    report_set(object, "what", item->what);
-    report_set(object, "old", item->before);
-    report_set(object, "new", item->after);
-    json_array_append_new(list, object);
+    const char *row[COLUMNS] = {outcomes[item->outcome], item->what, item->before, item->after};
+    memcpy(&values[(size_t)i * COLUMNS], row, sizeof row);
   }
-  char *text = json_dumps(list, JSON_COMPACT);
-  json_decref(list);
-  CHECK(text != NULL);
-  char *copy = mem_strdup(text);
-  free(text);
-  return copy;
+  return script_json_rows(names, COLUMNS, values, report->count);
 }
 
 void reload_report_log(const struct reload_report *report, const char *file)

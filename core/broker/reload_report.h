@@ -63,7 +63,7 @@ void reload_report_topics(struct reload_report *report, const struct static_topi
                           const struct controller_block *blocks, int count);
 
 /// The items as JSON: [{"outcome":"applied","what":"...","old":"...","new":"..."}, ...]; owned: mem_free().
-char *reload_report_json(const struct reload_report *report);
+char *reload_report_json(struct reload_report *report);
 
 /// Writes the report to the log, a line an item.
 ///

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "broker/scripting.h"
 
-#include <lauxlib.h>
-#include <lua.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/slog.h"
@@ -19,15 +16,10 @@ static int scripting_connect(void *arg, int *fd)
   return server_attach(parts->server, fd);
 }
 
-// stop(): also outside of tasks
-static int scripting_stop(lua_State *vm)
+static void scripting_ask_stop(void *arg)
 {
-  const struct scripting *parts = script_arg(vm);
-  if (parts->options->ask_stop == NULL) {
-    return luaL_error(vm, "this broker is part of a program, which stops it");
-  }
+  const struct scripting *parts = arg;
   parts->options->ask_stop();
-  return 0;
 }
 
 /// A reload that Lua waits for.
@@ -63,7 +55,6 @@ int scripting_start(struct scripting *parts, struct script **script)
   if (config->console == NULL) {
     return 0;
   }
-  parts->natives[0] = (struct script_native){.name = "stop", .fn = scripting_stop, .arg = parts};
   parts->services[0] = (struct script_service){.name = "reload", .run = scripting_run_reload, .arg = parts};
   struct script_options options = {
       .broker_id = parts->broker_id,
@@ -73,9 +64,8 @@ int scripting_start(struct scripting *parts, struct script **script)
       .memory_bytes = (size_t)config->lua_memory_bytes,
       .budget_ms = config->lua_budget_ms,
       .connect = scripting_connect,
+      .ask_stop = parts->options->ask_stop != NULL ? scripting_ask_stop : NULL,
       .arg = parts,
-      .natives = parts->natives,
-      .native_count = SCRIPTING_NATIVES,
       .services = parts->services,
       .service_count = SCRIPTING_SERVICES,
   };

@@ -12,7 +12,7 @@ struct broker_options;
 struct reloader;
 struct server;
 
-enum { SCRIPTING_NATIVES = 1, SCRIPTING_SERVICES = 1 };
+enum { SCRIPTING_SERVICES = 1 };
 
 /// What it works with; borrowed until script_stop().
 struct scripting {
@@ -22,7 +22,6 @@ struct scripting {
   struct server *server;                ///< accepts already
   struct reloader *reloader;            ///< reads the configuration again
   // Made by scripting_start().
-  struct script_native natives[SCRIPTING_NATIVES];    ///< stop(): has the broker stop, soon
   struct script_service services[SCRIPTING_SERVICES]; ///< reload(): what reload_report_json() says, or why not
 };
 

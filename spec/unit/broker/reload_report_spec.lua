@@ -122,7 +122,8 @@ describe("A report of a reload", function()
     it("what clients have set stays, also in other units that win", function()
       assert.same({ "kept broker.log_retention_hours: 168 -> 1, but a client has set 7",
         "kept broker.message_max_bytes: 1048588 -> 5, but a client has set 9" },
-        compare("", "broker { message_max_bytes = 5, log_retention_hours = 1 }", { { "log.retention.ms", "7" }, { "message.max.bytes", "9" } }))
+        compare("", "broker { message_max_bytes = 5, log_retention_hours = 1 }",
+          { { "log.retention.ms", "7" }, { "message.max.bytes", "9" } }))
     end)
 
     it("each is reloadable or needs a restart", function()
