@@ -16,6 +16,8 @@ enum {
   LUA_CONFIG_MEMORY_BYTES = 64 * 1024 * 1024, ///< what the evaluation may use
   LUA_CONFIG_BUDGET_MS = 800,                 ///< how long it may take; a real one takes about 2 ms
   LUA_CONFIG_FILE_MAX = 1024 * 1024,          ///< largest file, bytes
+  LUA_CONFIG_SILENCE_MS = 900,                ///< how long the next byte of a pipe may take
+  LUA_CONFIG_READ_MS = 4000,                  ///< how long all of a file may take
 };
 
 /// One --set of the command line; borrowed.
@@ -58,6 +60,8 @@ struct lua_config {
   const char *places[BROKER_CONFIG_COUNT]; ///< likewise, the file and line: "config.lua:3", "--set"
   const struct lua_config_topic *topics;   ///< in the order of the file
   int topic_count;                         ///< how many
+  const char *const *warnings;             ///< lines about what is right but will disappoint, with their places
+  int warning_count;                       ///< how many
   struct arena arena;                      ///< holds all texts and lists
 };
 
@@ -78,12 +82,21 @@ int lua_config_load(const char *path, const struct config_override *sets, int co
                     struct lua_config *config, struct lua_config_error *error);
 
 /// Evaluates a configuration once more, while the broker runs with an earlier one. It reads regular files only: a pipe
-/// may have no writer, and a thread of the broker would wait for it.
+/// gives what it has but once.
 ///
 /// Any thread with a C stack of 1 MiB; it waits for the disk, and for as long as the evaluation may take.
 ///
 /// @return as lua_config_load()
 int lua_config_reload(const char *path, const struct config_override *sets, int count, struct lua_config *config,
+                      struct lua_config_error *error);
+
+/// Evaluates a configuration for somebody who wants to see what it says.
+///
+/// @param[out] report  what would be applied and where it is from, as luka.config.report makes it, in JSON; owned:
+///                     mem_free()
+/// @param[out] error   filled on failure
+/// @return 0, ERR_CONFIG
+int lua_config_report(const char *path, const struct config_override *sets, int count, bool is_debug, char **report,
                       struct lua_config_error *error);
 
 /// Where the code of the configuration that is being evaluated was last seen; NULL when none is. For the signal handler

@@ -30,6 +30,12 @@ enum broker_config_layer {
 
 enum { BROKER_CONFIG_SYNONYMS_MAX = 3 };
 
+/// A broker config of Kafka's that has no meaning here.
+struct config_foreign {
+  const char *name; ///< Kafka's name
+  const char *hint; ///< what to use instead, or NULL
+};
+
 /// What a change at run time may do to a config of that name.
 enum broker_config_change {
   BROKER_CHANGE_ALLOWED,     ///< takes effect at once
@@ -58,6 +64,9 @@ void broker_config_destroy(struct broker_config *config);
 
 /// The definitions, BROKER_CONFIG_COUNT of them.
 const struct config_def *broker_config_defs(void);
+
+/// Kafka's broker configs that have no meaning here, `count` of them, sorted by name.
+const struct config_foreign *broker_config_foreign(int *count);
 
 /// Sets one config from a text, as a line of Kafka's server.properties would. Setting it again replaces the value.
 ///
