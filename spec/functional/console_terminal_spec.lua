@@ -92,7 +92,8 @@ describe("the console on a terminal", function()
 
   it("shows numbers with units, and cuts tables to the width", function()
     open { columns = 40 }
-    enter("topics()", { server_of.list({ "name", "size_bytes", "retention_ms", "text" }, { { "clicks", 1536, 604800000, ("x"):rep(50) } }) })
+    local columns = { "name", "size_bytes", "retention_ms", "text" }
+    enter("topics()", { server_of.list(columns, { { "clicks", 1536, 604800000, ("x"):rep(50) } }) })
     term:wait_for("name    size_bytes  retention_ms  text\r\nclicks     1.5 KiB            7d  xxxxx…\r\n")
     leave()
   end)
@@ -390,7 +391,10 @@ describe("the console on a terminal", function()
   end)
 
   describe("asked a question", function()
-    local cases = { { "y\r", true }, { "Yes\r", true }, { "n\r", false }, { "\r", false }, { "yikes\r", false }, { CTRL_C, false }, { CTRL_D, false } }
+    local cases = {
+      { "y\r", true }, { "Yes\r", true }, { "n\r", false }, { "\r", false }, { "yikes\r", false }, { CTRL_C, false },
+      { CTRL_D, false },
+    }
     for _, case in ipairs(cases) do
       it(("answers %s for %q"):format(case[2] and "yes" or "no", case[1]), function()
         open()
