@@ -22,6 +22,7 @@ local LEAVE = { exit = true, quit = true, ["exit()"] = true, ["quit()"] = true }
 ---@field events luka.console.Events
 ---@field session luka.console.Session
 ---@field output luka.console.Output
+---@field is_prompt boolean
 ---@field paint_error fun(kind: string, piece: string): string
 
 --- Whether the user wants colours, and the terminal has them.
@@ -64,6 +65,7 @@ local function evaluate(run, source, name)
   local outcome, done = run.session:eval(source, name, run.output)
   if outcome ~= "done" then return false, ended(run, outcome) end
   if done.ok then return true end
+  if done.code == "interrupted" and run.is_prompt then return false end -- the terminal shows ^C
   show_error(run, tostring(done.error or "it failed, and the broker does not say why"), source, name)
   return false
 end
@@ -156,7 +158,7 @@ function M.run(options, arguments)
     is_paged = sources == nil, is_json = options.json == true, rows = rows, columns = columns,
   }
   local run = {
-    options = options, events = events, session = session, output = output, has_said = {},
+    options = options, events = events, session = session, output = output, has_said = {}, is_prompt = sources == nil,
     paint_error = output_of.painter(is_colored()),
   }
   local status = sources and run_scripts(run, sources) or run_prompt(run, fd)

@@ -10,6 +10,7 @@ local libc = require "luka.ffi.libc"
 local M = {}
 
 local FIRST, NEXT = "luka> ", "    > "
+local DROPPED = "^C\27[J\n" -- what stands behind and below the cursor goes
 local INDENT, CONTROL_Z = "  ", 26
 
 ---@class luka.console.Prompt
@@ -93,7 +94,7 @@ local function read_line(self, text)
   if self.edit then
     local line = self.edit:read(text)
     if line then return line end
-    self.session.events:write(self.fd, self.keyboard.why == "interrupt" and "^C\n" or "\n")
+    self.session.events:write(self.fd, self.keyboard.why == "interrupt" and DROPPED or "\n")
     return nil, self.keyboard.why or "eof"
   end
   self.session.events:write(self.fd, text)
