@@ -103,6 +103,14 @@ static void command_announce(const struct lua_cli_serve *serve, const struct bro
   }
 }
 
+/// Says what of the configuration will disappoint.
+static void command_warn(const struct lua_config *config)
+{
+  for (int i = 0; i < config->warning_count; i++) {
+    slog_warn("%s", config->warnings[i]);
+  }
+}
+
 /// Blocks the signals that command_wait() takes. Before any thread exists, so that all inherit it; a signal that comes
 /// during the start is taken after it.
 static void command_block_signals(sigset_t *signals)
@@ -152,8 +160,10 @@ static int command_serve(const struct lua_cli_serve *serve)
   command_block_signals(&signals);
   struct lua_config config;
   struct lua_config_error error;
-  if (lua_config_load_watched(serve->path, serve->sets, serve->set_count, serve->is_debug, serve->is_json, &config,
-                              &error) < 0) {
+  lua_config_watchdog_start(serve->is_json);
+  int result = lua_config_load(serve->path, serve->sets, serve->set_count, serve->is_debug, &config, &error);
+  lua_config_watchdog_stop();
+  if (result < 0) {
     lua_cli_fail(error.message, serve->is_json);
     if (error.trace != NULL) {
       fprintf(stderr, "%s\n", error.trace);
@@ -171,6 +181,7 @@ static int command_serve(const struct lua_cli_serve *serve)
   } else {
     options.is_adopting = serve->is_adopting;
     command_announce(serve, &options);
+    command_warn(&config);
     status = command_serve_options(serve, &options, &signals);
     options_destroy(&options);
   }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/slog.h"
+#include "base/version.h"
 #include "broker/options.h"
 #include "lua/script.h"
 #include "network/server.h"
@@ -23,7 +24,7 @@ int scripting_start(struct scripting *parts, struct script **script)
   struct script_options options = {
       .broker_id = parts->broker_id,
       .cluster_id = parts->cluster_id,
-      .version = LUKA_VERSION,
+      .version = luka_version,
       .console = config->console,
       .memory_bytes = (size_t)config->lua_memory_bytes,
       .budget_ms = config->lua_budget_ms,

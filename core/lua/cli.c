@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/version.h"
@@ -25,7 +26,6 @@ struct cli_call {
 
 static void *cli_alloc(void *arg, void *block, size_t old_size, size_t new_size);
 static int cli_main(lua_State *vm);
-static void cli_open(lua_State *vm);
 static void cli_take_serve(lua_State *vm, struct lua_cli_serve *serve);
 
 int lua_cli_run(int argc, char **argv, bool *is_serving, struct lua_cli_serve *serve)
@@ -71,7 +71,7 @@ static void *cli_alloc(void *arg, void *block, size_t old_size, size_t new_size)
 static int cli_main(lua_State *vm)
 {
   struct cli_call *call = lua_touserdata(vm, 1);
-  cli_open(vm);
+  lua_cli_open(vm);
   lua_getglobal(vm, "require");
   lua_pushliteral(vm, "luka.cli");
   lua_call(vm, 1, 1);
@@ -176,10 +176,14 @@ void lua_cli_fail(const char *text, bool is_json)
 /// fail(text, is_json): see lua_cli_fail().
 static int cli_host_fail(lua_State *vm)
 {
-  const char *text = luaL_checkstring(vm, 1);
-  bool is_json = lua_toboolean(vm, 2);
-  slog_setup(SLOG_INFO, is_json);
-  lua_cli_fail(text, is_json);
+  lua_cli_fail(luaL_checkstring(vm, 1), lua_toboolean(vm, 2));
+  return 0;
+}
+
+/// set_json(is_json): how lines of the log are written; print() of a configuration is one, too
+static int cli_host_set_json(lua_State *vm)
+{
+  slog_setup(SLOG_INFO, lua_toboolean(vm, 1));
   return 0;
 }
 
@@ -195,10 +199,18 @@ static int cli_host_flush(lua_State *vm)
   return 2;
 }
 
-/// exists(path) -> whether there is something of that name; for what may be a file or a misspelt verb
-static int cli_host_exists(lua_State *vm)
+/// kind(path) -> "file", "folder", "socket" or "other"; nothing when there is none. For words that may be one of these,
+/// or a misspelt verb.
+static int cli_host_kind(lua_State *vm)
 {
-  lua_pushboolean(vm, access(luaL_checkstring(vm, 1), F_OK) == 0);
+  struct stat found;
+  if (stat(luaL_checkstring(vm, 1), &found) < 0) {
+    return 0;
+  }
+  lua_pushstring(vm, S_ISREG(found.st_mode)    ? "file"
+                     : S_ISDIR(found.st_mode)  ? "folder"
+                     : S_ISSOCK(found.st_mode) ? "socket"
+                                               : "other");
   return 1;
 }
 
@@ -221,14 +233,11 @@ static int cli_require(lua_State *vm)
   return 1;
 }
 
-/// Opens all libraries and makes our modules known. Nothing is read from a path of the system or of the user.
-static void cli_open(lua_State *vm)
+void lua_cli_open(struct lua_State *vm)
 {
   static const luaL_Reg functions[] = {
-      {"fail", cli_host_fail},
-      {"flush", cli_host_flush},
-      {"exists", cli_host_exists},
-      {"has_module", cli_host_has_module},
+      {"fail", cli_host_fail}, {"flush", cli_host_flush},           {"set_json", cli_host_set_json},
+      {"kind", cli_host_kind}, {"has_module", cli_host_has_module},
   };
   luaL_openlibs(vm);
   lua_getglobal(vm, LUA_LOADLIBNAME);
@@ -244,7 +253,7 @@ static void cli_open(lua_State *vm)
   lua_pushcclosure(vm, cli_require, 2);
   lua_setglobal(vm, "require");
 
-  lua_createtable(vm, 0, 5);
+  lua_createtable(vm, 0, 6);
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     lua_pushcfunction(vm, functions[i].func);
     lua_setfield(vm, -2, functions[i].name);

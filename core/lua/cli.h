@@ -15,6 +15,8 @@
 #include "base/arena.h"
 #include "lua/config.h"
 
+struct lua_State;
+
 /// How `luka serve` was called.
 struct lua_cli_serve {
   const char *path;                   ///< configuration file; NULL: none
@@ -37,7 +39,12 @@ int lua_cli_run(int argc, char **argv, bool *is_serving, struct lua_cli_serve *s
 /// Frees what lua_cli_run() made.
 void lua_cli_destroy(struct lua_cli_serve *serve);
 
+/// Opens all libraries in a fresh state and makes our modules known: what lua_cli_run() does first. Nothing is read
+/// from a path of the system or of the user. In protected mode.
+void lua_cli_open(struct lua_State *vm);
+
 /// Prints the one line on standard error that says why something was not done.
 ///
-/// @param is_json  as a line of the log, which slog_setup() has made JSON; otherwise the text alone, with '?' for bytes that would break the line
+/// @param is_json  as a line of the log, which slog_setup() has made JSON; otherwise the text alone, with '?' for bytes
+/// that would break the line
 void lua_cli_fail(const char *text, bool is_json);

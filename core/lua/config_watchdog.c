@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lua/config.h"
+
 enum {
   WATCHDOG_STATUS = 2,        ///< exit status of a process whose configuration is wrong
   WATCHDOG_MARGIN_MS = 250,   ///< processor time after Lua's own limit
@@ -18,6 +20,10 @@ enum {
 
 /// How the line begins in JSON, made ahead, as a signal handler may not format a time; empty: a plain line.
 static char watchdog_start[WATCHDOG_START_SIZE];
+
+/// What the signals did before.
+static struct sigaction watchdog_before_prof;
+static struct sigaction watchdog_before_alarm;
 
 /// A line that a signal handler puts together.
 struct watchdog_line {
@@ -84,25 +90,24 @@ static void watchdog_prepare(bool is_json)
   }
 }
 
-int lua_config_load_watched(const char *path, const struct config_override *sets, int count, bool is_debug,
-                            bool is_json, struct lua_config *config, struct lua_config_error *error)
+void lua_config_watchdog_start(bool is_json)
 {
   struct sigaction bite = {.sa_handler = watchdog_bite};
-  struct sigaction before_prof;
-  struct sigaction before_alarm;
   int limit_ms = LUA_CONFIG_BUDGET_MS + WATCHDOG_MARGIN_MS;
   struct itimerval timer = {.it_value = {.tv_sec = limit_ms / 1000, .tv_usec = (limit_ms % 1000) * 1000L}};
   struct itimerval read_timer = {.it_value = {.tv_sec = WATCHDOG_READ_LIMIT_S}};
-  struct itimerval off = {.it_value = {0}};
   watchdog_prepare(is_json);
-  sigaction(SIGPROF, &bite, &before_prof);
-  sigaction(SIGALRM, &bite, &before_alarm);
+  sigaction(SIGPROF, &bite, &watchdog_before_prof);
+  sigaction(SIGALRM, &bite, &watchdog_before_alarm);
   setitimer(ITIMER_PROF, &timer, NULL);
   setitimer(ITIMER_REAL, &read_timer, NULL);
-  int result = lua_config_load(path, sets, count, is_debug, config, error);
+}
+
+void lua_config_watchdog_stop(void)
+{
+  struct itimerval off = {.it_value = {0}};
   setitimer(ITIMER_PROF, &off, NULL);
   setitimer(ITIMER_REAL, &off, NULL);
-  sigaction(SIGPROF, &before_prof, NULL);
-  sigaction(SIGALRM, &before_alarm, NULL);
-  return result;
+  sigaction(SIGPROF, &watchdog_before_prof, NULL);
+  sigaction(SIGALRM, &watchdog_before_alarm, NULL);
 }

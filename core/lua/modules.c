@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "lua/native_config_defs.h"
 #include "lua/native_clock.h"
 #include "lua/native_json.h"
 #include "lua/native_record.h"
@@ -21,6 +22,7 @@ static const struct {
   const char *name;   ///< as require names it
   lua_CFunction open; ///< pushes the module
 } modules_native[] = {
+    {"luka.native.config_defs", native_config_defs_open},
     {"luka.native.clock", native_clock_open},
     {"luka.native.json", native_json_open},
     {"luka.native.record", native_record_open},

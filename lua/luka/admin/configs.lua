@@ -5,7 +5,7 @@ local arguments = require "luka.admin.arguments"
 local calls = require "luka.admin.call"
 local codec = require "luka.wire.codec"
 local errors = require "luka.errors"
-local schema = require "luka.config.schema"
+local names_of = require "luka.config.names"
 local value_of = require "luka.config.value"
 
 ---@class (exact) luka.Config
@@ -28,7 +28,7 @@ local OPERATIONS = { set = 0, unset = 1, append = 2, subtract = 3 }
 ---
 ---@param name string
 ---@return string
-function M.key(name) return schema.snake(name) end
+function M.key(name) return names_of.snake(name) end
 
 --- A value of a config as the type says.
 ---
@@ -57,7 +57,7 @@ function M.texts(where, values)
     if type(key) ~= "string" then
       errors.raise("usage", "%s: got %s without a key, expected key = value", where, value_of.show(value))
     end
-    local name = schema.dotted(key)
+    local name = names_of.dotted(key)
     local text, problem, culprit = value_of.text(value)
     if not text then
       errors.raise("usage", "%s: %s: got %s, %s", where, M.key(key), value_of.show(culprit), problem)
@@ -77,7 +77,7 @@ local function changes_of(where, changes)
     if what == "unset" then
       for _, key in ipairs(values or {}) do
         if type(key) ~= "string" then arguments.refuse(where .. ": unset", key, 'a key: "retention_ms"') end
-        list[#list + 1] = { name = schema.dotted(key), config_operation = operation, value = codec.NULL }
+        list[#list + 1] = { name = names_of.dotted(key), config_operation = operation, value = codec.NULL }
       end
     else
       for name, text in pairs(M.texts(where, values or {})) do
@@ -118,7 +118,7 @@ function M.add(admin, call)
     local keys = codec.NULL
     if options.keys ~= nil then
       keys = {}
-      for i, key in ipairs(options.keys) do keys[i] = schema.dotted(key) end
+      for i, key in ipairs(options.keys) do keys[i] = names_of.dotted(key) end
     end
     local answer = call("DescribeConfigs", { include_synonyms = false,
       include_documentation = options.documentation and true or false,

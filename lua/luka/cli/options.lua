@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reads a command line by the table of verbs. Options may stand anywhere, also before the verb; `--` ends them.
 local host = require "luka.native.cli"
-local suggest = require "luka.config.suggest"
 local verbs = require "luka.cli.verbs"
 
 ---@alias luka.GivenOptions table<string, any>  by name with `_` for `-`: a text, a number, true, or a list where the
@@ -14,6 +13,11 @@ local verbs = require "luka.cli.verbs"
 ---@field arguments string[]
 
 local M = {}
+
+--- The nearest of some names; what it needs is loaded for a mistake only.
+local function nearest_of(word, names)
+  return (require("luka.config.suggest").nearest(word, names))
+end
 
 local SHOWN = 100 -- of what was typed, bytes
 
@@ -94,7 +98,7 @@ end
 function Parser:refuse_option(name)
   local names = {}
   for _, option in ipairs(verbs.options(self.verb)) do names[#names + 1] = "--" .. option.name end
-  local nearest = suggest.nearest(name, names)
+  local nearest = nearest_of(name, names)
   if nearest then refuse("there is no option %s, did you mean %s?", name, nearest) end
   refuse("there is no option %s; `luka help %s` lists them", name, self.verb)
 end
@@ -142,15 +146,11 @@ end
 
 -- ---- words ----
 
---- What to say about a verb that does not exist.
----
----@param word string
----@param besides string  what else it might have been
----@return string
-function M.unknown_verb(word, besides)
-  local nearest = suggest.nearest(word, verbs.NAMES)
-  if nearest then return ("there is no verb '%s'%s, did you mean %s?"):format(shown(word), besides, nearest) end
-  return ("there is no verb '%s'%s; `luka help` lists them"):format(shown(word), besides)
+--- What to say about a first word that is nothing.
+local function unknown_word(word)
+  local nearest = nearest_of(word, verbs.NAMES)
+  if nearest then return ("there is no verb '%s' and no such file, did you mean %s?"):format(shown(word), nearest) end
+  return ("there is no verb '%s' and no such file; `luka help` lists them"):format(shown(word))
 end
 
 --- The first word: the verb, or the file for the default one.
@@ -160,8 +160,8 @@ function Parser:take_first(word)
     self.verb, self.is_verb_given = word, true
     return
   end
-  local is_file = word:find("/", 1, true) or word:find "[^/]%.lua$" or host.exists(word)
-  if not is_file then refuse("%s", M.unknown_verb(word, " and no such file")) end
+  local is_file = word:find("/", 1, true) or word:find "[^/]%.lua$" or host.kind(word)
+  if not is_file then refuse("%s", unknown_word(word)) end
   self.arguments[1] = word
 end
 

@@ -2,7 +2,7 @@
 -- What may follow in a line that is being typed: words and globals, members of tables, methods of topics, names of topics
 -- and configs where those are expected. Looks at tables as they are and runs no code of the user's; names of topics are
 -- asked for, so it runs in a task.
-local schema = require "luka.config.schema"
+local names_of = require "luka.config.names"
 local words = require "luka.words"
 
 local M = {}
@@ -126,7 +126,7 @@ local function keys_of(session, before)
   local is_create = before:find "%f[%w_]create%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$"
   if not is_create and not before:find ":set%s*%(?%s*$" then return nil end
   local names = {}
-  for i, name in ipairs(session.native.topic_configs()) do names[i] = schema.snake(name) end
+  for i, name in ipairs(session.native.topic_configs()) do names[i] = names_of.snake(name) end
   for _, name in ipairs(is_create and CREATE_KEYS or {}) do names[#names + 1] = name end
   return names
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Clearer words for what the broker refuses: it speaks to programs; people have misspelt a topic or a config.
 local errors = require "luka.errors"
-local schema = require "luka.config.schema"
+local names_of = require "luka.config.names"
 local suggest = require "luka.config.suggest"
 
 local M = {}
@@ -47,7 +47,7 @@ end
 ---@param key string
 ---@param whose string  "topic", "broker"
 function M.unknown_config(keys, key, whose)
-  key = schema.snake(key)
+  key = names_of.snake(key)
   local nearest = suggest.nearest(key, keys)
   -- Half of a long name is enough to know it by.
   for _, candidate in ipairs(not nearest and #key >= 4 and keys or {}) do
@@ -77,8 +77,11 @@ function M.invalid_value(message)
   local rest = kind and "expected " .. (TYPES[kind] or "a number") or choices and "expected one of " .. choices
     or why:gsub("^Value must be", "expected")
   if #value > 80 then value = value:sub(1, 80) .. "..." end
-  return ("%s: got %s, %s"):format(schema.snake(name), value == "" and '""' or value, rest)
+  return ("%s: got %s, %s"):format(names_of.snake(name), value == "" and '""' or value, rest)
 end
+
+--- Words whose callers should not read the name of the function behind them.
+local WORDS = { create_topic = "create", alter_configs = "set", create_partitions = "add_partitions" }
 
 --- Calls a function of admin for a topic; what it raises is said in a person's words.
 ---
@@ -91,12 +94,14 @@ function M.call(context, name, fn, ...)
   if results[1] then return unpack(results, 2) end
   local err = results[2]
   if not errors.is(err) then error(err, 0) end
-  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" and type(name) == "string" and not err.message:find("partition %d") then
+  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" and type(name) == "string" and not err.message:find "partition %d" then
     unknown_topic(context, name)
   end
   local key = err.message:match "^Unknown topic config name: (.*)$"
   if key then M.unknown_config(M.topic_config_keys(context), key, "topic") end
   local message = M.invalid_value(err.message)
+  local called, rest = err.message:match "^([%l_]+): (.*)$"
+  if err.code == "usage" and WORDS[called] then message = WORDS[called] .. ": " .. rest end
   if message then errors.raise(err.code, "%s", message) end
   error(err, 0)
 end
