@@ -346,9 +346,9 @@ describe("luka console at a real broker", function()
 
   it("shows an error with its line", function()
     local status, out, err = process.start({ PROGRAM, "console", "--set", "data=" .. broker.data },
-      { input = "print(1)\nnonsense()\n" }):wait()
+      { input = "print(1)\nerror 'boom'\n" }):wait()
     assert.equal("1\n", out)
-    assert.equal("stdin:2: unknown word nonsense\n", err)
+    assert.equal("stdin:2: boom\n", err)
     assert.equal(1, status)
   end)
 

@@ -380,7 +380,7 @@ describe("the console on a terminal", function()
     end)
 
     it("takes less by default", function()
-      open { rows = 10, env = { LUKA_PAGER = false, PAGER = false, LESS = "" } }
+      open { rows = 10, env = { LUKA_PAGER = false, PAGER = false, LESS = false } }
       enter("x", { rows(20) })
       term:wait_for " 8"
       term:wait_for ":"

@@ -75,7 +75,7 @@ local function run_scripts(run, sources)
   for _, source in ipairs(sources) do
     local ok, status = evaluate(run, source.text, source.name)
     if status then return status end
-    if run.session.was_interrupted then return SIGNALLED + libc.SIGINT end
+    if run.session.was_interrupted or run.events:take_interrupt() then return SIGNALLED + libc.SIGINT end
     if not ok then return report.FAILED end
   end
   return report.OK

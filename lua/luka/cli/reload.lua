@@ -39,7 +39,7 @@ function M.run(options, arguments)
     return report.fail(options, problem)
   end
   local output = output_of.new {
-    events = events, is_terminal = is_terminal, is_plain = true, is_paged = false, is_json = options.json == true, rows = rows,
+    events = events, is_terminal = is_terminal, is_colored = false, is_dumb = true, is_paged = false, is_json = options.json == true, rows = rows,
     columns = columns,
   }
   local status = finish(options, session, output, session:eval("reload()", "reload", output))
