@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "lua/native_file.h"
 #include "lua/native_json.h"
 #include "lua/native_record.h"
 #include "os/file.h"
@@ -19,6 +20,7 @@ static const struct {
   const char *name;   ///< as require names it
   lua_CFunction open; ///< pushes the module
 } modules_native[] = {
+    {"luka.native.file", native_file_open},
     {"luka.native.json", native_json_open},
     {"luka.native.record", native_record_open},
 };
