@@ -48,6 +48,7 @@ OUT := build/$(if $(variant),$(variant),release)
 PROGRAM := $(if $(variant),$(OUT)/luka,build/luka)
 RUNNER := $(OUT)/luka-spec
 GEN := build/gen
+INSTALL_ROOT := $(DESTDIR)$(or $(PREFIX),/usr/local)
 
 # ---- flags ----
 
@@ -71,7 +72,7 @@ OBJ := $(SRC:%.c=$(OUT)/%.o) $(GEN_SRC:build/%.c=$(OUT)/%.o)
 MAIN_OBJ := $(MAIN:%.c=$(OUT)/%.o)
 SPEC_OBJ := $(patsubst %.c,$(OUT)/%.o,spec/runner.c $(sort $(wildcard spec/support/c/*.c)))
 
-.PHONY: help setup build run test lint format bench fuzz install clean arm64 stress
+.PHONY: help setup build run test lint docs format bench fuzz install clean arm64 stress
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | expand -t 10
 
@@ -97,6 +98,11 @@ lint: ## formatting, layers, clang-tidy, luacheck
 	$(Q)$(MAKE) $(PROGRAM)
 	$(Q)scripts/lint $(CPPFLAGS)
 
+docs: ## write what is made from the sources: man pages, completions, docs/, types/
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) $(RUNNER)
+	$(Q)$(RUNNER) --lua scripts/docs.lua
+
 format: ## format the C sources
 	$(Q)scripts/setup lint
 	$(Q)git ls-files -co --exclude-standard 'core/*.[ch]' 'spec/*.[ch]' 'scripts/*.[ch]' | xargs clang-format -i
@@ -119,11 +125,15 @@ arm64: ## cross-build for arm64 and run spec/unit under qemu
 	$(Q)scripts/setup test arm64
 	$(Q)scripts/arm64 $(SPEC)
 
-install: ## install to $(DESTDIR)$(PREFIX)
+install: ## install to $(DESTDIR)$(PREFIX): program, library, man pages, completions
 	$(Q)$(MAKE) build
-	install -D -m 755 $(PROGRAM) $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/luka
-	install -D -m 644 $(OUT)/libluka.a $(DESTDIR)$(or $(PREFIX),/usr/local)/lib/libluka.a
-	install -D -m 755 $(OUT)/libluka.so $(DESTDIR)$(or $(PREFIX),/usr/local)/lib/libluka.so
+	install -D -m 755 $(PROGRAM) $(INSTALL_ROOT)/bin/luka
+	install -D -m 644 $(OUT)/libluka.a $(INSTALL_ROOT)/lib/libluka.a
+	install -D -m 755 $(OUT)/libluka.so $(INSTALL_ROOT)/lib/libluka.so
+	install -d $(INSTALL_ROOT)/share/man/man1
+	install -m 644 man/*.1 $(INSTALL_ROOT)/share/man/man1
+	install -D -m 644 completion/luka.bash $(INSTALL_ROOT)/share/bash-completion/completions/luka
+	install -D -m 644 completion/_luka $(INSTALL_ROOT)/share/zsh/site-functions/_luka
 
 clean: ## remove build/
 	rm -rf build
@@ -143,7 +153,7 @@ $(OUT)/%.o: %.c | $(GEN)/wire.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/core/broker/command.o: CHANGELOG.md # the version
+$(OUT)/core/base/version.o: CHANGELOG.md
 
 $(OUT)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)

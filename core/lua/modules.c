@@ -42,6 +42,25 @@ void lua_modules_open(struct lua_State *vm)
   lua_setglobal(vm, "require");
 }
 
+void lua_modules_add(struct lua_State *vm, const char *name)
+{
+  lua_pushlightuserdata(vm, (void *)&modules_loaded_key);
+  lua_rawget(vm, LUA_REGISTRYINDEX);
+  lua_insert(vm, -2);
+  lua_setfield(vm, -2, name);
+  lua_pop(vm, 1);
+}
+
+const struct lua_module *lua_modules_find(const char *name)
+{
+  for (size_t i = 0; i < lua_modules_count; i++) {
+    if (strcmp(lua_modules[i].name, name) == 0) {
+      return &lua_modules[i];
+    }
+  }
+  return NULL;
+}
+
 /// require(name) of internal code.
 static int modules_require(lua_State *vm)
 {
@@ -81,10 +100,7 @@ static lua_CFunction modules_find_native(const char *name)
 /// Pushes the chunk of a module, or raises.
 static void modules_load(lua_State *vm, const char *name)
 {
-  const struct lua_module *module = NULL;
-  for (size_t i = 0; i < lua_modules_count && module == NULL; i++) {
-    module = strcmp(lua_modules[i].name, name) == 0 ? &lua_modules[i] : NULL;
-  }
+  const struct lua_module *module = lua_modules_find(name);
   if (module == NULL) {
     luaL_error(vm, "there is no module '%s'", name);
     return;
