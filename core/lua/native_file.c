@@ -5,8 +5,6 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -73,7 +71,7 @@ static int native_file_kind(lua_State *vm)
   const char *path = luaL_checkstring(vm, 1);
   struct stat status;
   if (stat(path, &status) != 0) {
-    return lua_value_fail(vm, error_set_errno(errno, "%s: %s", path, strerror(errno)));
+    return lua_value_fail(vm, error_set_errno(errno, "%s", path));
   }
   lua_pushstring(vm, S_ISDIR(status.st_mode) ? "folder" : "file");
   return 1;

@@ -3,6 +3,7 @@
 -- entries of the first two, which is zeros.
 local data = require "luka.cli.data"
 local files = require "luka.dump.file"
+local outputs = require "luka.dump.output"
 
 local M = {}
 
@@ -122,7 +123,7 @@ function M.dump(file, output, wish, kind, base)
     local entry, wrong, room = next_entry()
     if not entry then
       if wrong then output:problem(nil, wrong) end
-      if room then output:note(nil, ("room for %d more entries"):format(math.floor(room / kind.size))) end
+      if room then output:note(nil, "room for " .. outputs.count(math.floor(room / kind.size), "more entry", "more entries")) end
       break
     end
     if M.offset(entry) >= wish.from then

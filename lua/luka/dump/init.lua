@@ -5,6 +5,7 @@ local data = require "luka.cli.data"
 local files = require "luka.dump.file"
 local indexes = require "luka.dump.indexes"
 local native = require "luka.native.file"
+local outputs = require "luka.dump.output"
 local segment = require "luka.dump.segment"
 local snapshot = require "luka.dump.snapshot"
 local text_files = require "luka.dump.text_files"
@@ -42,11 +43,11 @@ local function bare(name)
   return name
 end
 
-local function listed(dump, count)
+local function listed(dump, read)
   return { dump = dump, verify = function(file, output)
-    local entries, wrong = count(file)
+    local entries, wrong = read(file)
     if wrong then output:problem(nil, wrong) end
-    return ("%d entries"):format(#entries)
+    return outputs.count(#entries, "entry", "entries")
   end }
 end
 

@@ -10,6 +10,16 @@ local PROBLEMS_MAX = 100 -- of one file that are printed when it is verified
 local NOTE = { "type", "position", "text" }
 local VERIFIED = { "type", "is_right", "problems", "text" }
 
+--- "1 batch", "2 batches"
+---
+---@param number integer
+---@param one string
+---@param many string?  `one` with an s by default
+---@return string
+function M.count(number, one, many)
+  return ("%d %s"):format(number, number == 1 and one or many or one .. "s")
+end
+
 ---@class (exact) luka.DumpColumn
 ---@field name string
 ---@field width integer  at first
@@ -141,7 +151,7 @@ function Output:verified(seen)
     return self:object(VERIFIED, { type = "verified", is_right = count == 0, problems = count, text = seen })
   end
   if count > PROBLEMS_MAX then
-    self.write(("%s: %d more problems\n"):format(data.plain(self.path), count - PROBLEMS_MAX))
+    self.write(("%s: %s\n"):format(data.plain(self.path), M.count(count - PROBLEMS_MAX, "more problem")))
   end
   self.write(("%s: %s, %s\n"):format(data.plain(self.path), count == 0 and "right" or "WRONG", seen))
 end

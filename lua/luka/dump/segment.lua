@@ -58,7 +58,7 @@ local function print_batch(output, batch)
     tostring(batch.position), tostring(header.size), data.time(header.max_timestamp), header.compression,
     header.leader_epoch and tostring(header.leader_epoch) or "-",
     header.producer_id and ("%s:%s"):format(data.digits(header.producer_id), header.producer_epoch or "-") or "-",
-    sequence and range(header.base_sequence, sequence) or "-", notes(header),
+    sequence and header.producer_id and range(header.base_sequence, sequence) or "-", notes(header),
   })
 end
 
@@ -79,7 +79,7 @@ function M.control(each)
 end
 
 local function record_json(output, header, each)
-  local out = { '{"type":"record",', data.json_bytes("file", output.path), ',"offset":', data.digits(each.offset) }
+  local out = { "{", data.json_bytes("file", output.path), ',"type":"record","offset":', data.digits(each.offset) }
   if each.timestamp then out[#out + 1] = ',"timestamp":' .. data.digits(each.timestamp) end
   if header.is_control then
     local control, coordinator_epoch = M.control(each)

@@ -7,7 +7,7 @@ local record = require "luka.native.record"
 
 local M = {}
 
-local VERSION = 2
+local VERSION = 1
 local HEADER, PRODUCER = 10, 46 -- bytes
 local EARLIER_HEADER, EARLIER = 8, 32
 local FILE_MAX = 64 * 1024 * 1024 -- a snapshot of a million producers is smaller

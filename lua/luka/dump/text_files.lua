@@ -2,6 +2,7 @@
 -- Files of lines: checkpoints, leader epochs, properties.
 local data = require "luka.cli.data"
 local files = require "luka.dump.file"
+local count = require("luka.dump.output").count
 
 local M = {}
 
@@ -36,15 +37,15 @@ local function counted(file, read)
   if not lines then return {}, err end
   if #lines == 0 then return {}, nil end -- Kafka makes it empty, too
   if lines[1] ~= "0" then return {}, ("line 1: version '%s', which is not known"):format(data.plain(lines[1]:sub(1, 40))) end
-  local count = lines[2] and #lines[2] < 10 and tonumber(lines[2]:match "^%d+$")
-  if not count then return {}, "line 2: no number of entries" end
+  local said = lines[2] and #lines[2] < 10 and tonumber(lines[2]:match "^%d+$")
+  if not said then return {}, "line 2: no number of entries" end
   local entries = {}
   for i = 3, #lines do
     local entry = read(lines[i])
     if not entry then return entries, ("line %d: '%s' is no entry"):format(i, data.plain(lines[i]:sub(1, 100))) end
     entries[#entries + 1] = entry
   end
-  if #entries ~= count then return entries, ("line 2: %d entries, but there are %d"):format(count, #entries) end
+  if #entries ~= said then return entries, ("line 2: %d entries, but there are %d"):format(said, #entries) end
   return entries
 end
 
@@ -90,7 +91,7 @@ end
 ---@param what string
 function M.dump_checkpoint(file, output, what)
   local entries, wrong = M.checkpoint(file)
-  output:file(file.path, ("%s, %d entries"):format(what, #entries))
+  output:file(file.path, what .. ", " .. count(#entries, "entry", "entries"))
   for _, entry in ipairs(entries) do
     if output.is_json then
       output:object(CHECKPOINT_NAMES, entry)
@@ -104,7 +105,7 @@ end
 --- Prints leader epochs.
 function M.dump_epochs(file, output)
   local entries, wrong = M.epochs(file)
-  output:file(file.path, ("leader epochs, %d entries"):format(#entries))
+  output:file(file.path, "leader epochs, " .. count(#entries, "entry", "entries"))
   for _, entry in ipairs(entries) do
     if output.is_json then
       output:object(EPOCH_NAMES, entry)

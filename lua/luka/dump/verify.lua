@@ -5,6 +5,7 @@ local batches = require "luka.dump.batches"
 local data = require "luka.cli.data"
 local files = require "luka.dump.file"
 local indexes = require "luka.dump.indexes"
+local outputs = require "luka.dump.output"
 local record = require "luka.native.record"
 local text_files = require "luka.dump.text_files"
 
@@ -92,8 +93,8 @@ function M.segment(file, output, base)
     end
     first, state.next = first or header.base_offset or header.last_offset, files.add(header.last_offset, 1)
   end
-  return ("%d batches, %d records%s"):format(batch_count, record_count,
-    first and ", " .. range(first, files.add(state.next, -1)) or "")
+  return ("%s, %s%s"):format(outputs.count(batch_count, "batch", "batches"),
+    outputs.count(record_count, "record"), first and ", " .. range(first, files.add(state.next, -1)) or "")
 end
 
 -- ---- indexes ----
@@ -168,7 +169,7 @@ function M.index(file, output, kind, base)
     if wrong then output:problem(entry.at, about and wrong:format(about) or wrong) end
   end
   if log then log:close() end
-  return ("%d entries%s"):format(count, state and "" or "; its segment is not there to compare with")
+  return outputs.count(count, "entry", "entries") .. (state and "" or "; its segment is not there to compare with")
 end
 
 return M
