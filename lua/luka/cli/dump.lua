@@ -21,7 +21,7 @@ function M.run(options, arguments)
     } or nil,
     fail = function(text)
       failed = true
-      report.fail(options, "dump: " .. text)
+      report.fail(options, text)
     end,
   }
   for _, path in ipairs(arguments) do dump.run(run, path) end
