@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "lua/cli.h"
+#include "lua/native_json.h"
 
 /// Memory from malloc, so that the leak checker follows pointers held by Lua.
 static void *runner_alloc(void *arg, void *block, size_t old_size, size_t new_size)
@@ -31,6 +32,11 @@ static int runner_open(lua_State *lua)
 {
   if (!lua_toboolean(lua, 1)) {
     luaL_openlibs(lua);
+    // For specs of Lua modules that need it.
+    lua_getglobal(lua, "package");
+    lua_getfield(lua, -1, "preload");
+    lua_pushcfunction(lua, native_json_open);
+    lua_setfield(lua, -2, "luka.native.json");
     return 0;
   }
   lua_cli_open(lua);

@@ -103,6 +103,14 @@ static void command_announce(const struct lua_cli_serve *serve, const struct bro
   }
 }
 
+/// Says what of the configuration will disappoint.
+static void command_warn(const struct lua_config *config)
+{
+  for (int i = 0; i < config->warning_count; i++) {
+    slog_warn("%s", config->warnings[i]);
+  }
+}
+
 /// Blocks the signals that command_wait() takes. Before any thread exists, so that all inherit it; a signal that comes
 /// during the start is taken after it.
 static void command_block_signals(sigset_t *signals)
@@ -173,6 +181,7 @@ static int command_serve(const struct lua_cli_serve *serve)
   } else {
     options.is_adopting = serve->is_adopting;
     command_announce(serve, &options);
+    command_warn(&config);
     status = command_serve_options(serve, &options, &signals);
     options_destroy(&options);
   }

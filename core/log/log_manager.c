@@ -254,10 +254,13 @@ static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_
   struct meta_properties *meta = &dir->meta;
   char *text = log_manager_metadata_text(mgr, dir, metadata);
   char *directories = log_manager_directories_text(mgr);
+  char *paths = log_manager_paths_text(mgr);
   if (dir->has_id && dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL &&
-      is_same_text(dir->metadata_text, text) && is_same_text(meta->directories, directories)) {
+      is_same_text(dir->metadata_text, text) && is_same_text(meta->directories, directories) &&
+      is_same_text(meta->paths, paths)) {
     mem_free(text);
     mem_free(directories);
+    mem_free(paths);
     return 0;
   }
   meta->node_id = node_id;
@@ -271,6 +274,8 @@ static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_
   dir->metadata_text = text;
   mem_free(meta->directories);
   meta->directories = directories;
+  mem_free(meta->paths);
+  meta->paths = paths;
   struct meta_properties written = *meta;
   written.metadata = text;
   TRY(meta_properties_write(dir->meta_path, &written));

@@ -176,10 +176,14 @@ void lua_cli_fail(const char *text, bool is_json)
 /// fail(text, is_json): see lua_cli_fail().
 static int cli_host_fail(lua_State *vm)
 {
-  const char *text = luaL_checkstring(vm, 1);
-  bool is_json = lua_toboolean(vm, 2);
-  slog_setup(SLOG_INFO, is_json);
-  lua_cli_fail(text, is_json);
+  lua_cli_fail(luaL_checkstring(vm, 1), lua_toboolean(vm, 2));
+  return 0;
+}
+
+/// set_json(is_json): how lines of the log are written; print() of a configuration is one, too
+static int cli_host_set_json(lua_State *vm)
+{
+  slog_setup(SLOG_INFO, lua_toboolean(vm, 1));
   return 0;
 }
 
@@ -232,10 +236,8 @@ static int cli_require(lua_State *vm)
 void lua_cli_open(struct lua_State *vm)
 {
   static const luaL_Reg functions[] = {
-      {"fail", cli_host_fail},
-      {"flush", cli_host_flush},
-      {"kind", cli_host_kind},
-      {"has_module", cli_host_has_module},
+      {"fail", cli_host_fail}, {"flush", cli_host_flush},           {"set_json", cli_host_set_json},
+      {"kind", cli_host_kind}, {"has_module", cli_host_has_module},
   };
   luaL_openlibs(vm);
   lua_getglobal(vm, LUA_LOADLIBNAME);
@@ -251,7 +253,7 @@ void lua_cli_open(struct lua_State *vm)
   lua_pushcclosure(vm, cli_require, 2);
   lua_setglobal(vm, "require");
 
-  lua_createtable(vm, 0, 5);
+  lua_createtable(vm, 0, 6);
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     lua_pushcfunction(vm, functions[i].func);
     lua_setfield(vm, -2, functions[i].name);

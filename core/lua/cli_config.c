@@ -13,20 +13,45 @@
 /// One call of evaluate(), in a userdata, so that an error of Lua leaves nothing behind.
 struct cli_evaluation {
   struct arena arena;            ///< the overrides
-  struct lua_config config;      ///< the result
+  struct lua_config config;      ///< the result of evaluate()
+  char *report;                  ///< the result of report(), owned
   bool is_loaded;                ///< `config` is to be destroyed
   struct lua_config_error error; ///< or why there is none
 };
 
 static int cli_evaluate(lua_State *vm);
+static int cli_report(lua_State *vm);
 static int cli_evaluation_close(lua_State *vm);
 static void cli_push_config(lua_State *vm, const struct lua_config *config);
 
 void lua_cli_config_push(struct lua_State *vm)
 {
-  lua_createtable(vm, 0, 1);
+  lua_createtable(vm, 0, 2);
   lua_pushcfunction(vm, cli_evaluate);
   lua_setfield(vm, -2, "evaluate");
+  lua_pushcfunction(vm, cli_report);
+  lua_setfield(vm, -2, "report");
+}
+
+/// Makes room on the stack for an evaluation.
+static struct cli_evaluation *cli_evaluation_new(lua_State *vm)
+{
+  struct cli_evaluation *run = lua_newuserdata(vm, sizeof *run);
+  memset(run, 0, sizeof *run);
+  lua_createtable(vm, 0, 1);
+  lua_pushcfunction(vm, cli_evaluation_close);
+  lua_setfield(vm, -2, "__gc");
+  lua_setmetatable(vm, -2);
+  return run;
+}
+
+/// Returns nil, one line, and perhaps a traceback.
+static int cli_refuse(lua_State *vm, const struct cli_evaluation *run)
+{
+  lua_pushnil(vm);
+  lua_pushstring(vm, run->error.message);
+  lua_pushstring(vm, run->error.trace);
+  return 3;
 }
 
 /// evaluate(path or nil, { { key, value }, ... } or nil, is_debug, is_json) -> the configuration, or nil, one line, and
@@ -38,25 +63,38 @@ static int cli_evaluate(lua_State *vm)
   bool is_debug = lua_toboolean(vm, 3);
   bool is_json = lua_toboolean(vm, 4);
   lua_settop(vm, 2);
-  struct cli_evaluation *run = lua_newuserdata(vm, sizeof *run);
-  memset(run, 0, sizeof *run);
-  lua_createtable(vm, 0, 1);
-  lua_pushcfunction(vm, cli_evaluation_close);
-  lua_setfield(vm, -2, "__gc");
-  lua_setmetatable(vm, -2);
+  struct cli_evaluation *run = cli_evaluation_new(vm);
   int count = 0;
   const struct config_override *sets = lua_cli_overrides(vm, 2, &run->arena, &count);
   lua_config_watchdog_start(is_json);
   int result = lua_config_load(path, sets, count, is_debug, &run->config, &run->error);
   lua_config_watchdog_stop();
   if (result < 0) {
-    lua_pushnil(vm);
-    lua_pushstring(vm, run->error.message);
-    lua_pushstring(vm, run->error.trace);
-    return 3;
+    return cli_refuse(vm, run);
   }
   run->is_loaded = true;
   cli_push_config(vm, &run->config);
+  return 1;
+}
+
+/// report(the same) -> what would be applied and where it is from (luka.Report in lua/luka/config/report.lua), in JSON;
+/// or as above.
+static int cli_report(lua_State *vm)
+{
+  const char *path = luaL_optstring(vm, 1, NULL);
+  bool is_debug = lua_toboolean(vm, 3);
+  bool is_json = lua_toboolean(vm, 4);
+  lua_settop(vm, 2);
+  struct cli_evaluation *run = cli_evaluation_new(vm);
+  int count = 0;
+  const struct config_override *sets = lua_cli_overrides(vm, 2, &run->arena, &count);
+  lua_config_watchdog_start(is_json);
+  int result = lua_config_report(path, sets, count, is_debug, &run->report, &run->error);
+  lua_config_watchdog_stop();
+  if (result < 0) {
+    return cli_refuse(vm, run);
+  }
+  lua_pushstring(vm, run->report);
   return 1;
 }
 
@@ -69,6 +107,8 @@ static int cli_evaluation_close(lua_State *vm)
   }
   mem_free(run->error.trace);
   run->error.trace = NULL;
+  mem_free(run->report);
+  run->report = NULL;
   arena_destroy(&run->arena);
   return 0;
 }

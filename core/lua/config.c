@@ -20,35 +20,62 @@ static void config_take_topics(lua_State *vm, struct lua_config *config);
 static void config_explain(const struct config_load *load, const struct lua_state *state,
                            const struct lua_state_failure *failure);
 
-int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
-                    struct lua_config *config, struct lua_config_error *error)
+/// Evaluates; on failure there is a message in load->error.
+static int config_evaluate(struct config_load *load)
 {
-  *error = (struct lua_config_error){.trace = NULL};
-  memset(config, 0, sizeof *config);
-  broker_config_create(&config->broker);
-  struct config_load load = {
-      .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  *load->error = (struct lua_config_error){.trace = NULL};
+  memset(load->config, 0, sizeof *load->config);
+  broker_config_create(&load->config->broker);
   struct lua_state_limits limits = {
       .memory_bytes = LUA_CONFIG_MEMORY_BYTES, .budget_ms = LUA_CONFIG_BUDGET_MS, .is_tracking = true};
   struct lua_state *state = NULL;
   int result = lua_state_new(&limits, &state);
   if (result < 0) {
-    snprintf(error->message, sizeof error->message, "%s", error_last()->message);
+    snprintf(load->error->message, sizeof load->error->message, "%s", error_last()->message);
   } else {
     struct lua_state_failure failure;
     config_evaluating = state;
-    result = lua_state_call(state, config_run, &load, &failure);
+    result = lua_state_call(state, config_run, load, &failure);
     config_evaluating = NULL;
     if (result < 0) {
-      config_explain(&load, state, &failure);
+      config_explain(load, state, &failure);
     }
   }
   lua_state_delete(state);
-  mem_free(load.text);
-  if (result < 0 || load.is_refused) {
-    lua_config_destroy(config);
-    return error_set(ERR_CONFIG, "%s", error->message);
+  mem_free(load->text);
+  if (result < 0 || load->is_refused) {
+    lua_config_destroy(load->config);
+    return error_set(ERR_CONFIG, "%s", load->error->message);
   }
+  return 0;
+}
+
+int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
+                    struct lua_config *config, struct lua_config_error *error)
+{
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  return config_evaluate(&load);
+}
+
+int lua_config_report(const char *path, const struct config_override *sets, int count, bool is_debug, char **report,
+                      struct lua_config_error *error)
+{
+  struct lua_config config;
+  struct config_load load = {.path = path,
+                             .sets = sets,
+                             .set_count = count,
+                             .is_debug = is_debug,
+                             .config = &config,
+                             .error = error,
+                             .wants_report = true};
+  int result = config_evaluate(&load);
+  if (result < 0) {
+    mem_free(load.report);
+    return result;
+  }
+  lua_config_destroy(&config);
+  *report = load.report;
   return 0;
 }
 
@@ -88,10 +115,13 @@ static int config_run(lua_State *vm)
     lua_rawseti(vm, -2, i + 1);
   }
   lua_pushboolean(vm, load->is_debug);
-  lua_call(vm, 4, 3);
+  lua_pushboolean(vm, load->wants_report);
+  lua_call(vm, 5, 3);
   if (lua_istable(vm, -3)) {
     lua_pop(vm, 2);
     config_take(vm, load->config);
+    lua_getfield(vm, -1, "report");
+    load->report = lua_isstring(vm, -1) ? mem_strdup(lua_tostring(vm, -1)) : NULL;
     return 0;
   }
   load->is_refused = true;
@@ -174,6 +204,7 @@ static void config_take(lua_State *vm, struct lua_config *config)
   lua_getfield(vm, -1, "topics");
   config_take_topics(vm, config);
   lua_pop(vm, 1);
+  config->warnings = config_texts(vm, config, "warnings", &config->warning_count);
 }
 
 /// Copies the pairs { name, text } in field "configs" of the table on top.

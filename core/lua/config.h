@@ -16,6 +16,8 @@ enum {
   LUA_CONFIG_MEMORY_BYTES = 64 * 1024 * 1024, ///< what the evaluation may use
   LUA_CONFIG_BUDGET_MS = 800,                 ///< how long it may take; a real one takes about 2 ms
   LUA_CONFIG_FILE_MAX = 1024 * 1024,          ///< largest file, bytes
+  LUA_CONFIG_SILENCE_MS = 900,                ///< how long the next byte of a pipe may take
+  LUA_CONFIG_READ_MS = 4000,                  ///< how long all of a file may take
 };
 
 /// One --set of the command line; borrowed.
@@ -56,6 +58,8 @@ struct lua_config {
   struct broker_config broker;           ///< Kafka's broker configs, resolved
   const struct lua_config_topic *topics; ///< in the order of the file
   int topic_count;                       ///< how many
+  const char *const *warnings;           ///< lines about what is right but will disappoint, with their places
+  int warning_count;                     ///< how many
   struct arena arena;                    ///< holds all texts and lists
 };
 
@@ -74,6 +78,15 @@ struct lua_config_error {
 /// @return 0, ERR_CONFIG
 int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
                     struct lua_config *config, struct lua_config_error *error);
+
+/// Evaluates a configuration for somebody who wants to see what it says.
+///
+/// @param[out] report  what would be applied and where it is from, as luka.config.report makes it, in JSON; owned:
+///                     mem_free()
+/// @param[out] error   filled on failure
+/// @return 0, ERR_CONFIG
+int lua_config_report(const char *path, const struct config_override *sets, int count, bool is_debug, char **report,
+                      struct lua_config_error *error);
 
 /// Where the code of the configuration that is being evaluated was last seen; NULL when none is. For the signal handler
 /// of a watchdog on the evaluating thread: a library function that runs for ever cannot be stopped otherwise.

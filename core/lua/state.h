@@ -21,8 +21,9 @@ enum {
 };
 
 struct lua_state_limits {
-  size_t memory_bytes; ///< cap on all memory of the state, at least LUA_STATE_MEMORY_MIN
-  int budget_ms;       ///< wall time of one lua_state_call(), at least 1
+  size_t memory_bytes;  ///< cap on all memory of the state, at least LUA_STATE_MEMORY_MIN
+  size_t reserve_bytes; ///< what internal code may use beyond that, see lua_state_enter()
+  int budget_ms;        ///< the thread's processor time of one lua_state_call(), at least 1; of a task: lua/task.h
   bool
       is_tracking; ///< notes each line of user code that runs, so that running out of memory or time has a line; slower
 };
@@ -59,6 +60,14 @@ void lua_state_delete(struct lua_state *state);
 int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), void *arg,
                    struct lua_state_failure *failure);
 
+/// The same for internal code: no limit of time, and the reserve of memory on top of the cap. User code that it runs
+/// gets the limits of a task (lua/task.h).
+///
+/// @param[out] failure  filled on failure
+/// @return 0, ERR_SCRIPT
+int lua_state_enter(struct lua_state *state, int (*fn)(struct lua_State *vm), void *arg,
+                    struct lua_state_failure *failure);
+
 /// The state that owns a Lua thread; for C functions called from Lua.
 struct lua_state *lua_state_of(struct lua_State *vm);
 
@@ -70,6 +79,10 @@ bool lua_state_is_deep(const struct lua_state *state);
 
 /// Whether the current call has run out of time.
 bool lua_state_is_expired(const struct lua_state *state);
+
+/// For C functions that may run long: raises "out of time" when the current call has none left. Of a state made by
+/// lua_state_new().
+void lua_state_poll(struct lua_State *vm);
 
 /// Bytes in use now, and the cap.
 size_t lua_state_memory(const struct lua_state *state, size_t *cap);

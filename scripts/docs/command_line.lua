@@ -38,6 +38,7 @@ local function put_verb(out, name)
   if arguments[1] then rows(out, "argument", arguments) end
   if verb.options[1] then rows(out, "option", options(verb.options)) end
   rows(out, "exit status", verb.statuses)
+  if verb.files then rows(out, "file", verb.files) end
   for _, example in ipairs(verb.examples) do out[#out + 1] = ("%s:\n\n    %s\n"):format(escape(example[1]), example[2]) end
 end
 

@@ -48,13 +48,19 @@ local function value_cases()
   return table.concat(out, "\n")
 end
 
-local ARGUMENTS = { file = "_luka_file", lua = "_luka_lua", verb = '_luka_word "$_luka_verbs"' }
+local ARGUMENTS = { file = "_luka_file", lua = "_luka_lua", help = "_luka_help", topic = "_luka_topic" }
 
+--- What completes the arguments of a verb: the first, the second ..., the last again and again where it is repeatable.
 local function argument_command(name)
-  local argument = verbs.get(name).arguments[1]
-  local command = argument and ARGUMENTS[argument.complete] or ":"
-  if argument and not argument.is_repeatable then command = "((count == 0)) && " .. command end
-  return command
+  local out, definitions = {}, verbs.get(name).arguments
+  for i, argument in ipairs(definitions) do
+    local command = ARGUMENTS[argument.complete] or ":"
+    local is_last = argument.is_repeatable and i == #definitions
+    out[i] = is_last and command or ("((count == %d)) && %s"):format(i - 1, command)
+  end
+  -- What can be repeated stands for what comes behind the others only.
+  if #out > 1 and definitions[#out].is_repeatable then out[#out] = ("((count >= %d)) && %s"):format(#out - 1, out[#out]) end
+  return out[1] and table.concat(out, "; ") or ":"
 end
 
 local function setting_cases()
@@ -82,6 +88,8 @@ _luka_verbs="@VERBS@"
 
 _luka_settings="@SETTINGS@"
 
+_luka_names="@NAMES@"
+
 @OPTIONS@
 @VALUED@
 # The offers below are for $cur, the part of the word that bash would replace.
@@ -101,6 +109,20 @@ _luka_lua()
 {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.lua' -- "$cur")
+}
+
+# The topics of the broker that `luka console` would talk to; none when there is no such broker.
+_luka_topic()
+{
+  local names
+  names=$("${COMP_WORDS[0]}" console --json -e 'topics()' 2>/dev/null </dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
+  _luka_word "$names"
+}
+
+# Verbs, and once something is typed the keys of a configuration.
+_luka_help()
+{
+  _luka_word "$_luka_verbs${cur:+ $_luka_names}"
 }
 
 # KEY=VALUE of --set: $whole is all of it.
@@ -199,6 +221,7 @@ function M.bash()
   local parts = {
     VERBS = table.concat(verbs.NAMES, " "),
     SETTINGS = setting_names(),
+    NAMES = table.concat(keys.names(), "\n"),
     OPTIONS = by_verb("_luka_options", function(verb) return ('echo "%s"'):format(spellings(verbs.options(verb))) end),
     VALUED = by_verb("_luka_valued", function(verb) return ('echo "%s"'):format(spellings(verbs.options(verb), true)) end),
     SETTING_CASES = setting_cases(),
@@ -220,7 +243,7 @@ local function first_sentence(text)
 end
 
 local ZSH_ARGUMENTS = {
-  file = "_files", lua = "_files -g \"*.lua(-.)\"", verb = "_luka_verb", topic = " ", setting = "_luka_setting",
+  file = "_files", lua = "_files -g \"*.lua(-.)\"", help = "_luka_help", topic = "_luka_topic", setting = "_luka_setting",
 }
 
 --- The spec of an option, "'*--set=[...]:KEY=VALUE:_luka_setting'".
@@ -257,6 +280,22 @@ _luka_verb() {
 @VERBS@
   )
   _describe -t verbs verb verbs
+}
+
+_luka_topic() {
+  local -a names=(${(f)"$(
+    _call_program topics $service console --json -e "'topics()'" 2>/dev/null </dev/null |
+      sed -n 's/.*"name":"\([^"]*\)".*/\1/p'
+  )"})
+  compadd -a names
+}
+
+_luka_help() {
+  local -a names=(
+@NAMES@
+  )
+  _luka_verb
+  [[ -n $PREFIX ]] && _describe -t names 'block or key' names
 }
 
 _luka_setting() {
@@ -311,6 +350,7 @@ function M.zsh()
   local serve = {}
   for _, option in ipairs(verbs.options(verbs.DEFAULT)) do serve[#serve + 1] = zsh_option(option) end
   local parts = {
+    NAMES = "    " .. table.concat(keys.names(), "\n    "),
     VERBS = table.concat(names, "\n"), KEYS = table.concat(list, "\n"), SETTING_CASES = table.concat(settings, "\n"),
     SERVE = table.concat(serve, " \\\n    ") .. " \\\n    '1: :_luka_first'",
     SERVE_REST = table.concat(serve, " \\\n      "), CASES = table.concat(cases, "\n"),

@@ -144,6 +144,10 @@ function M.verb(name)
   page:section "OPTIONS"
   page:options(verbs.options(name))
   page:statuses(verb.statuses)
+  if verb.files then
+    page:section "FILES"
+    for _, file in ipairs(verb.files) do page:entry(("\\fI%s\\fR"):format(escape(file[1])), file[2] .. ".") end
+  end
   if verb.examples[1] then
     page:section "EXAMPLES"
     for i, example in ipairs(verb.examples) do

@@ -89,6 +89,8 @@ describe("the completion for bash", function()
     { "the values of an option", { "luka", "serve", "--log-level", "" }, { "error", "warn", "info", "debug" } },
     { "values behind =", { "luka", "serve", "--log-format", "=", "j" }, { "json" } },
     { "keys of a configuration", { "luka", "serve", "--set", "work" }, { "workers=" } },
+    { "the values of a config of Kafka's", { "luka", "serve", "--set", "compression_type", "=", "l" }, { "lz4" } },
+    { "the values of a config in dots", { "luka", "--set", "auto.create.topics.enable", "=" }, { "true", "false" } },
     { "keys behind --set=", { "luka", "serve", "--set", "=", "work" }, { "workers=" } },
     { "the values of a key", { "luka", "serve", "--set", "log_level", "=", "w" }, { "warn" } },
     { "the values of a key, in one word", { "luka", "serve", "--set", "=", "log_level", "=", "w" }, { "warn" } },
@@ -97,8 +99,11 @@ describe("the completion for bash", function()
     { "files", { "luka", "dump", "a", "golden-r" }, { "golden-records.jsonl" } },
     { "configurations only where one is expected", { "luka", "check", "golden-r" }, {} },
     { "one configuration only", { "luka", "serve", "kafka_segment.lua", "k" }, {} },
+    { "no more than the arguments there are", { "luka", "help", "serve", "b" }, {} },
     { "files for the name of an option behind --", { "luka", "dump", "--", "--" }, {} },
-    { "verbs to be helped with", { "luka", "help", "s" }, { "serve" } },
+    { "verbs to be helped with", { "luka", "help", "ser" }, { "serve" } },
+    { "keys to be helped with", { "luka", "help", "segment_m" }, { "segment_ms" } },
+    { "blocks to be helped with", { "luka", "help", "brok" }, { "broker", "broker_rack" } },
   }
   for _, case in ipairs(cases) do
     it("offers " .. case[1], function() assert.same(case[3], offers(unpack(case[2]))) end)

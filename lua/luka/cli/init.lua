@@ -8,6 +8,7 @@ local report = require "luka.cli.report"
 ---@class (exact) luka.NativeCli  made by core/lua/cli.c
 ---@field version string
 ---@field fail fun(text: string, is_json: boolean?)  prints one line on standard error
+---@field set_json fun(is_json: boolean)  how lines of the log are written
 ---@field flush fun(): boolean?, string?  standard output; nil and why, when it did not take all
 ---@field kind fun(path: string): "file"|"folder"|"socket"|"other"|nil
 ---@field has_module fun(name: string): boolean  whether it is built in
@@ -37,7 +38,9 @@ end
 ---@return integer|luka.ServeCall status  exit status; or what a broker is to be started with
 function M.main(argv)
   local call, problem = options.parse(argv)
-  if not call then return report.refuse({ log_format = options.log_format(argv) }, problem) end
+  local log_format = call and call.options.log_format or options.log_format(argv)
+  host.set_json(log_format == "json")
+  if not call then return report.refuse({ log_format = log_format }, problem) end
   local name, arguments = call.verb, call.arguments
   if call.options.help then
     name, arguments = "help", { call.is_verb_given and call.verb or nil }

@@ -146,15 +146,11 @@ end
 
 -- ---- words ----
 
---- What to say about a verb that does not exist.
----
----@param word string
----@param besides string  what else it might have been
----@return string
-function M.unknown_verb(word, besides)
+--- What to say about a first word that is nothing.
+local function unknown_word(word)
   local nearest = nearest_of(word, verbs.NAMES)
-  if nearest then return ("there is no verb '%s'%s, did you mean %s?"):format(shown(word), besides, nearest) end
-  return ("there is no verb '%s'%s; `luka help` lists them"):format(shown(word), besides)
+  if nearest then return ("there is no verb '%s' and no such file, did you mean %s?"):format(shown(word), nearest) end
+  return ("there is no verb '%s' and no such file; `luka help` lists them"):format(shown(word))
 end
 
 --- The first word: the verb, or the file for the default one.
@@ -165,7 +161,7 @@ function Parser:take_first(word)
     return
   end
   local is_file = word:find("/", 1, true) or word:find "[^/]%.lua$" or host.kind(word)
-  if not is_file then refuse("%s", M.unknown_verb(word, " and no such file")) end
+  if not is_file then refuse("%s", unknown_word(word)) end
   self.arguments[1] = word
 end
 

@@ -5,7 +5,7 @@ local verbs = require "luka.cli.verbs"
 local M = {}
 
 local WIDTH = 100
-local LABEL_MAX = 28 -- a longer label has its text below it
+local LABEL_MAX = 40 -- a longer label has its text below it
 
 --- Breaks a paragraph into lines.
 ---
@@ -57,7 +57,10 @@ function M.usage(name)
 end
 
 --- Two columns: labels and their texts.
-local function columns(rows)
+---
+---@param rows { [1]: string, [2]: string }[]
+---@return string
+function M.columns(rows)
   local width = 0
   for _, row in ipairs(rows) do
     if #row[1] <= LABEL_MAX then width = math.max(width, #row[1]) end
@@ -81,7 +84,7 @@ function M.verb(name)
   local rows = {}
   for _, argument in ipairs(verb.arguments) do rows[#rows + 1] = { argument.name, argument.text } end
   for _, option in ipairs(verbs.options(name)) do rows[#rows + 1] = { M.label(option), option.text } end
-  parts[#parts + 1] = columns(rows)
+  parts[#parts + 1] = M.columns(rows)
   if verb.examples[1] then
     local lines = {}
     for _, example in ipairs(verb.examples) do

@@ -9,7 +9,7 @@ local host = require "luka.native.cli"
 ---@field text string
 ---@field is_optional boolean?
 ---@field is_repeatable boolean?  one or more
----@field complete "file"|"lua"|"verb"|"topic"|nil  what a shell offers
+---@field complete "file"|"lua"|"help"|"topic"|nil  what a shell offers
 
 ---@class (exact) luka.VerbOption
 ---@field name string  without the dashes
@@ -30,7 +30,7 @@ local host = require "luka.native.cli"
 ---@field options luka.VerbOption[]  beside those that all verbs have
 ---@field statuses { [1]: integer, [2]: string }[]  exit statuses
 ---@field examples { [1]: string, [2]: string }[]  what it does, and the command
----@field files { [1]: string, [2]: string }[]?  for the man page
+---@field files { [1]: string, [2]: string }[]?  for the man page and docs/
 
 local M = {
   NAMES = { "serve", "check", "console", "reload", "dump", "produce", "consume", "version", "help" },

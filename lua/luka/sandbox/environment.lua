@@ -4,7 +4,12 @@
 --
 -- Limits of memory and time are core/lua/state.c's. What it cannot see is a C function that calls Lua back, which
 -- calls it again, until the C stack ends: every such function asks `host.is_deep()` first and then tail-calls the
--- original, so that its errors name the line of the user's call.
+-- original, so that its errors name the line of the user's call. Functions that may run long without calling Lua are
+-- replaced: text.lua, tables.lua.
+local coroutines = require "luka.sandbox.coroutines"
+local tables = require "luka.sandbox.tables"
+local text = require "luka.sandbox.text"
+
 local M = {}
 
 local LIBRARIES = {
@@ -20,9 +25,10 @@ local LIBRARIES = {
   bit = {
     "arshift", "band", "bnot", "bor", "bswap", "bxor", "lshift", "rol", "ror", "rshift", "tobit", "tohex",
   },
-  coroutine = { "create", "isyieldable", "resume", "running", "status", "wrap", "yield" },
   os = { "clock", "date", "difftime", "getenv", "time" },
 }
+
+local NAMES = { "string", "table", "math", "bit", "coroutine", "os" }
 
 local PLAIN = {
   "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget", "rawset", "select",
@@ -48,6 +54,9 @@ local function sandboxed_xpcall(fn, handler, ...)
   return protected(handler, pcall(fn, ...))
 end
 
+--- Parsing cannot be interrupted.
+local CHUNK_MAX = 1024 * 1024
+
 --- load and loadstring: source text only, in the caller's environment unless it names another.
 local function loader(env)
   return function(chunk, name, _, chunk_env)
@@ -64,6 +73,7 @@ local function loader(env)
     if type(chunk) ~= "string" then
       error(("bad argument #1 to 'load' (string expected, got %s)"):format(type(chunk)), 2)
     end
+    if #chunk > CHUNK_MAX then return nil, ("chunk is longer than %d bytes"):format(CHUNK_MAX) end
     local fn, err = load(chunk, name or chunk, "t")
     if not fn then return nil, err end
     return setfenv(fn, chunk_env or env)
@@ -88,9 +98,9 @@ end
 ---@param host luka.Host
 function M.seal(host)
   string.dump = nil
-  string.gsub = bounded(host, string.gsub)
+  for name, fn in pairs(text) do string[name] = fn end
+  for name, fn in pairs(tables) do table[name] = fn end
   string.format = bounded(host, string.format)
-  table.sort = bounded(host, table.sort)
   getmetatable("").__metatable = false
 end
 
@@ -107,17 +117,30 @@ function M.new(host, words)
     for _, name in ipairs(names) do copy[name] = _G[library][name] end
     env[library] = copy
   end
-  env.coroutine.resume = bounded(host, coroutine.resume)
-  env.coroutine.wrap = function(fn)
-    return bounded(host, coroutine.wrap(fn))
-  end
-  for library in pairs(LIBRARIES) do env[library] = M.read_only(env[library], library) end
+  env.coroutine = coroutines.new(host)
+  for _, library in ipairs(NAMES) do env[library] = M.read_only(env[library], library) end
   env.xpcall = sandboxed_xpcall
   env.load = loader(env)
   env.loadstring = env.load
   env._G = env
   for name, value in pairs(words) do env[name] = value end
   return env
+end
+
+--- The environment of a console's session: what its code sets stays in `globals`; all else is behind that and is not
+--- changed by it.
+---
+---@param host luka.Host
+---@param words table<string, any>
+---@return table globals  the environment
+---@return table known  what stands behind it
+function M.session(host, words)
+  local known = M.new(host, words)
+  local globals = setmetatable({}, { __index = known, __metatable = false })
+  known._G = globals
+  known.load = loader(globals)
+  known.loadstring = known.load
+  return globals, known
 end
 
 return M

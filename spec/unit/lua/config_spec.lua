@@ -100,6 +100,24 @@ describe("config.lua", function()
     assert.equal(3, config.cleanup_policy)
   end)
 
+  it("sets Luka's own topic configs for all topics", function()
+    local config = load "defaults { luka_producer_type = 'sync', luka_validate = 'full' }"
+    assert.equal(1, config.luka_producer_type)
+    assert.equal(1, config.luka_validate)
+    assert.equal(1, load("", { "luka.producer.type=sync" }).luka_producer_type)
+  end)
+
+  it("takes a topic and its settings in one call", function()
+    local config = load 'topic("a", {\n  partitions = 3,\n})\ntopic("b")({ partitions = 4 })'
+    assert.equal(3, config.topics[1].partitions)
+    assert.equal(4, config.topics[2].partitions)
+  end)
+
+  it("may use variables of its own", function()
+    assert.equal(7, load("days_kept = 7\nfunction id() return days_kept end\nbroker { id = id() }").id)
+    assert.equal(1, load("broker { id = rawget(_G, 'nothing') or 1 }").id)
+  end)
+
   it("lets milliseconds win over hours, as Kafka does", function()
     assert.equal(60000, load("broker { log_retention_hours = 1, log_retention_ms = 60000 }").retention_ms)
   end)
@@ -176,7 +194,7 @@ end)
 
 describe("require in config.lua", function()
   it("runs a file next to it, once, and gives its value", function()
-    evaluate.write("one.lua", "count = (count or 0) + 1\nreturn { id = 40 + count }")
+    evaluate.write("one.lua", "count = (rawget(_G, 'count') or 0) + 1\nreturn { id = 40 + count }")
     assert.equal(41, load("require 'one' broker { id = require('one').id }").id)
   end)
 

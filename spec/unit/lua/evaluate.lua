@@ -43,6 +43,9 @@ local function result_of(config)
     num_partitions = config.broker.num_partitions,
     default_replication_factor = config.broker.default_replication_factor,
     cleanup_policy = config.broker.topic.values.cleanup_policy,
+    luka_producer_type = config.broker.topic.values.luka_producer_type,
+    luka_validate = config.broker.topic.values.luka_validate,
+    warnings = texts(config.warnings, config.warning_count),
     topics = {},
   }
   for i = 0, config.topic_count - 1 do result.topics[i + 1] = topic_of(config.topics[i]) end
