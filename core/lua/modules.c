@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "lua/native_config_defs.h"
 #include "lua/native_clock.h"
+#include "lua/native_file.h"
 #include "lua/native_json.h"
 #include "lua/native_record.h"
 #include "lua/native_text.h"
@@ -24,6 +25,7 @@ static const struct {
 } modules_native[] = {
     {"luka.native.config_defs", native_config_defs_open},
     {"luka.native.clock", native_clock_open},
+    {"luka.native.file", native_file_open},
     {"luka.native.json", native_json_open},
     {"luka.native.record", native_record_open},
     {"luka.native.text", native_text_open},
