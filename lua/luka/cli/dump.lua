@@ -11,7 +11,7 @@ local M = {}
 ---@return integer status
 function M.run(options, arguments)
   if options.verify and (options.records or options.offset or options.count) then
-    return report.refuse(options, "dump: --verify looks at whole files: --records, --offset and --count do not go with it")
+    return report.refuse(options, "--verify looks at whole files: --records, --offset and --count do not go with it")
   end
   local out, failed = output.new(options.json == true), false
   local run = {

@@ -44,7 +44,7 @@ end
 --- What is wrong at the place of the next batch, which ends the walk.
 function Walk:stop(text)
   local left = self.file.size - self.position
-  if self.position >= self.file:zeros() then
+  if left >= HEADER and self.position >= self.file:zeros() then
     return nil, ("%d bytes of zeros at the end"):format(left)
   end
   return nil, ("%s; %d bytes from here to the end are not looked at"):format(text, left)
@@ -56,7 +56,11 @@ local function size_at(bytes, at)
   return ((a * 256 + b) * 256 + c) * 256 + d + PREFIX
 end
 
---- Has the next batch in memory as a whole, as far as that can be told: it begins at the position that is returned.
+--- Has the next batch in memory as a whole, as far as that can be told.
+---
+---@return integer? at  where it begins in `bytes`
+---@return string? err
+---@return integer? size  what it says of itself; nil: its length is cut
 function Walk:load()
   local at, left = self.position - self.bytes_position + 1, self.file.size - self.position
   if #self.bytes - at + 1 < math.min(HEADER, left) then
@@ -65,8 +69,8 @@ function Walk:load()
     at = 1
     if #self.bytes < math.min(HEADER, left) then return nil, "the file has become shorter" end
   end
-  local size = #self.bytes - at + 1 > PREFIX and size_at(self.bytes, at) or HEADER
-  if size > left or size <= #self.bytes - at + 1 then return at, nil, size end
+  local size = #self.bytes - at + 1 > PREFIX and size_at(self.bytes, at) or nil
+  if not size or size > left or size <= #self.bytes - at + 1 then return at, nil, size end
   -- What is no batch has any length: the header is judged before it is believed.
   local _, err = record.batch(self.bytes, at)
   if err and err.code ~= "truncated" then return at, nil, size end
@@ -94,7 +98,7 @@ function Walk:next()
     return batch
   end
   if err.code ~= "truncated" then return self:stop(err.message) end
-  if left < HEADER and size <= left then return self:stop(("a batch header is cut after %d bytes"):format(left)) end
+  if not size then return self:stop(("a batch header is cut after %d bytes"):format(left)) end
   return self:stop(("a batch of %d bytes is cut after %d"):format(size, left))
 end
 
