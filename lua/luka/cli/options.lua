@@ -156,7 +156,6 @@ end
 --- The first word: the verb, or the file for the default one.
 function Parser:take_first(word)
   if verbs.is_verb(word) then
-    if not verbs.is_supported(word) then refuse("%s is not supported yet", word) end
     self.verb, self.is_verb_given = word, true
     return
   end

@@ -4,7 +4,6 @@ package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 local kinds = { ["config"] = "file", ["data"] = "folder" }
 package.loaded["luka.native.cli"] = {
   kind = function(path) return kinds[path] end,
-  has_module = function(name) return name ~= "luka.cli.reload" end,
 }
 local options = require "luka.cli.options"
 local texts = require "luka.cli.text"
@@ -66,7 +65,6 @@ describe("a command line", function()
     { { "--order", "up" }, nil, "serve takes no option --order; `luka help serve` lists them" },
     { { "--adopt", "dump", "a" }, nil, "dump takes no option --adopt; `luka help dump` lists them" },
     { { "version", "--adopt" }, nil, "there is no option --adopt; `luka help version` lists them" },
-    { { "reload" }, nil, "reload is not supported yet" },
     { { "help", "serve", "dump" }, nil, "help: unexpected argument 'dump'" },
     { { ("x"):rep(200) }, nil, ("there is no verb '%s' and no such file; `luka help` lists them"):format(("x"):rep(100)) },
   }
