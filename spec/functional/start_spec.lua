@@ -322,7 +322,7 @@ describe("a topic block", function()
 
   for _, case in ipairs {
     { "wants more replicas than there are brokers", 'topic "b" { replication_factor = 3 }',
-      'topic "b": this broker is alone: the replication factor is 1, not 3' },
+      'topic "b".replication_factor: got 3, but this broker is alone: the replication factor is 1' },
     { "has a name that collides", 'topic "a.b" {}', "topic \"a.b\": Topic 'a.b' collides with existing topic: a_b" },
     { "contradicts what is set on its topic", 'topic "lag" { min_compaction_lag_ms = 11 }',
       'topic "lag": conflict topic config setting min.compaction.lag.ms (11) > max.compaction.lag.ms (10)' },
