@@ -86,11 +86,11 @@ log_dirs = nil
 brokers = nil
 
 --- Has the broker read its configuration again, and shows what came of it.
----@type nil
+---@type fun(): table[]
 reload = nil
 
 --- Stops the broker cleanly, as SIGTERM does, once this code has ended.
----@type nil
+---@type fun()
 stop = nil
 
 --- Lists the words, or says more about one.

@@ -317,6 +317,9 @@ static void reload_changed(struct controller_reload *change)
   if (!options->has_log_level && slog_is_on(level)) {
     slog_set_level(level);
   }
+  for (int i = 0; i < reloader->wanted->warning_count; i++) {
+    slog_warn("%s", reloader->wanted->warnings[i]);
+  }
   reload_report_log(report, options->config_file);
   if (!options->has_log_level) {
     slog_set_level(level); // less than before: after what the reload has to say

@@ -177,7 +177,7 @@ describe("A reload", function()
     ["fewer partitions"] = { '\ntopic "a" { partitions = 1 }',
       'config.lua:2: topic "a": has 2 partitions, not 1: partitions are never removed' },
     ["another number of replicas"] = { 'topic "a" { replication_factor = 2 }',
-      'config.lua:1: topic "a": has replication factor 1, not 2: replicas are not added or removed' },
+      'config.lua:1: topic "a".replication_factor: got 2, but this broker is alone: the replication factor is 1' },
     ["a name that collides"] = { 'topic "x.y" {}',
       'config.lua:1: topic "x.y": Topic \'x.y\' collides with existing topic: x_y' },
     ["limits that do not go together"] = { "broker { queued_max_request_bytes = 1000 }",

@@ -7,7 +7,7 @@ local M = {}
 ---@type luka.Word[]
 M.entries = {
   {
-    name = "reload", group = "broker", usage = "reload()",
+    name = "reload", group = "broker", type = "fun(): table[]", usage = "reload()",
     text = "Has the broker read its configuration again, and shows what came of it.",
     about = "All of the file is put in force, or with an error, which names the line, nothing. What is read at the start "
       .. "only is shown as \"needs restart\", and stays as it was. What clients have changed since stays too: on a topic "
@@ -15,7 +15,7 @@ M.entries = {
     example = "reload()",
   },
   {
-    name = "stop", group = "broker", usage = "stop()",
+    name = "stop", group = "broker", type = "fun()", usage = "stop()",
     text = "Stops the broker cleanly, as SIGTERM does, once this code has ended.",
     about = "On a terminal it asks first. The console's connection ends with the broker.",
     example = "stop()",
