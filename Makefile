@@ -20,6 +20,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 Q := $(if $(VERBOSE),,@)
+say = $(if $(VERBOSE),@:,@echo "$(1)")
 
 # ---- what is built where ----
 
@@ -48,6 +49,7 @@ OUT := build/$(if $(variant),$(variant),release)
 PROGRAM := $(if $(variant),$(OUT)/luka,build/luka)
 RUNNER := $(OUT)/luka-spec
 GEN := build/gen
+INSTALL_ROOT := $(DESTDIR)$(or $(PREFIX),/usr/local)
 
 # ---- flags ----
 
@@ -71,7 +73,7 @@ OBJ := $(SRC:%.c=$(OUT)/%.o) $(GEN_SRC:build/%.c=$(OUT)/%.o)
 MAIN_OBJ := $(MAIN:%.c=$(OUT)/%.o)
 SPEC_OBJ := $(patsubst %.c,$(OUT)/%.o,spec/runner.c $(sort $(wildcard spec/support/c/*.c)))
 
-.PHONY: help setup build run test lint format bench fuzz install clean arm64 stress
+.PHONY: help setup build run test lint docs format bench fuzz install clean arm64 stress
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | expand -t 10
 
@@ -80,22 +82,27 @@ setup: ## install what building and testing need (Debian packages)
 
 build: ## build the program (build/luka) and the library
 	$(Q)scripts/setup build
-	$(Q)$(MAKE) $(PROGRAM) $(OUT)/libluka.a $(OUT)/libluka.so
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(OUT)/libluka.a $(OUT)/libluka.so"
 
 run: ## set up, build, start the broker with config.lua (ARGS="--set workers=2")
 	$(Q)scripts/setup build
-	$(Q)$(MAKE) $(PROGRAM)
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM)"
 	$(Q)exec $(PROGRAM) serve config.lua $(ARGS)
 
 test: ## set up, build, run the specs (SPEC=spec/unit/log, SAN=1, SAN=thread)
 	$(Q)scripts/setup build test $(if $(findstring clang,$(CC)),clang)
-	$(Q)$(MAKE) $(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/faults.so
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/faults.so"
 	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --faults $(OUT)/faults.so --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
 
 lint: ## formatting, layers, clang-tidy, luacheck
 	$(Q)scripts/setup lint
-	$(Q)$(MAKE) $(PROGRAM)
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM)"
 	$(Q)scripts/lint $(CPPFLAGS)
+
+docs: ## write what is made from the sources: man pages, completions, docs/, types/
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) all-of WANT="$(RUNNER)"
+	$(Q)$(RUNNER) --lua scripts/docs.lua
 
 format: ## format the C sources
 	$(Q)scripts/setup lint
@@ -103,7 +110,7 @@ format: ## format the C sources
 
 bench: ## build the load generator and print how to use it
 	$(Q)scripts/setup build
-	$(Q)$(MAKE) $(PROGRAM) $(OUT)/load
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(OUT)/load"
 	$(Q)$(OUT)/load --help
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
@@ -119,49 +126,66 @@ arm64: ## cross-build for arm64 and run spec/unit under qemu
 	$(Q)scripts/setup test arm64
 	$(Q)scripts/arm64 $(SPEC)
 
-install: ## install to $(DESTDIR)$(PREFIX)
+install: ## install to $(DESTDIR)$(PREFIX): program, library, man pages, completions
 	$(Q)$(MAKE) build
-	install -D -m 755 $(PROGRAM) $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/luka
-	install -D -m 644 $(OUT)/libluka.a $(DESTDIR)$(or $(PREFIX),/usr/local)/lib/libluka.a
-	install -D -m 755 $(OUT)/libluka.so $(DESTDIR)$(or $(PREFIX),/usr/local)/lib/libluka.so
+	install -D -m 755 $(PROGRAM) $(INSTALL_ROOT)/bin/luka
+	install -D -m 644 $(OUT)/libluka.a $(INSTALL_ROOT)/lib/libluka.a
+	install -D -m 755 $(OUT)/libluka.so $(INSTALL_ROOT)/lib/libluka.so
+	install -d $(INSTALL_ROOT)/share/man/man1
+	install -m 644 man/*.1 $(INSTALL_ROOT)/share/man/man1
+	install -D -m 644 completion/luka.bash $(INSTALL_ROOT)/share/bash-completion/completions/luka
+	install -D -m 644 completion/_luka $(INSTALL_ROOT)/share/zsh/site-functions/_luka
 
 clean: ## remove build/
 	rm -rf build
 
 # ---- rules ----
 
+# What others make through $(MAKE): silent when there is nothing to do.
+.PHONY: all-of
+all-of: $(WANT)
+	@:
+
 $(GEN)/wire.mk: scripts/generate/wire.lua $(wildcard scripts/generate/wire/*.lua core/wire/schema/*.lua) core/wire/error_codes.lua
 	@mkdir -p $(GEN)/wire
+	$(call say,make $(GEN)/wire)
 	$(Q)luajit scripts/generate/wire.lua core/wire/schema $(GEN)/wire
 	@printf 'WIRE_SRC := %s\n' "$$(echo $(GEN)/wire/*.c)" >$@
 
-$(GEN)/lua_modules.c: scripts/generate/embed.lua $(shell find lua -name '*.lua' 2>/dev/null)
+$(GEN)/lua_modules.c: scripts/generate/embed.lua $(shell find lua -name '*.lua' 2>/dev/null) $(wildcard core/wire/*.lua core/wire/schema/*.lua)
 	@mkdir -p $(GEN)
-	$(Q)luajit scripts/generate/embed.lua lua $@
+	$(call say,make $@)
+	$(Q)luajit scripts/generate/embed.lua lua core/wire $@
 
 $(OUT)/%.o: %.c | $(GEN)/wire.mk
 	@mkdir -p $(@D)
+	$(call say,cc   $<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/core/broker/command.o: CHANGELOG.md # the version
+$(OUT)/core/base/version.o: CHANGELOG.md
 
 $(OUT)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)
+	$(call say,cc   $<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(PROGRAM): $(MAIN_OBJ) $(OBJ)
+	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
 $(OUT)/libluka.a: $(OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(OUT)/libluka.so: $(OBJ)
+	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared $^ $(LIBS) -o $@
 
 $(RUNNER): $(SPEC_OBJ) $(OBJ)
+	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
 $(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/*.c))) $(OBJ)
+	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # Preloaded by spec/fault; never with a sanitizer of its own, as it comes before theirs.
@@ -170,6 +194,7 @@ $(OUT)/faults.so: spec/support/preload/faults.c
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -MMD -MP -shared $< -ldl -o $@
 
 $(OUT)/stress: $(OUT)/spec/stress/log_stress.o $(OBJ)
+	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 FUZZERS := $(patsubst spec/fuzz/%.c,$(OUT)/%,$(wildcard spec/fuzz/*.c))

@@ -2,7 +2,8 @@
 --
 -- An example configuration, and what `make run` starts. It is a Lua program: variables, loops, functions and
 -- `require "name"` of files next to it work; files, programs and the network are out of its reach.
--- `luka serve --set key=value` wins over what is said here.
+-- `luka help KEY` explains a key, `luka check config.lua` shows what would be applied, and `luka serve --set key=value`
+-- wins over what is said here.
 
 broker {
   id = 1,
@@ -10,6 +11,7 @@ broker {
   -- advertise = { "kafka.example.com:9092" }, -- what clients are told, when they see this machine under another name
   data = { "data" }, -- log directories, one per disk; relative to where the broker is started
   -- metadata = "data/luka.mdb", -- topics and configs; by default in the first log directory
+  -- console = "data/console.sock", -- Unix socket of `luka console`; by default in the first log directory; false: none
   -- workers = 2, -- network threads; by default one per core
   -- log_level = "debug",
 
@@ -42,4 +44,4 @@ topic "events" {
 }
 
 -- To come, and refused with a line that says so until then: functions as policies of a topic (partitioner, retention,
--- transform), policy.*, hook(...), every(...), shared "...", and the broker keys console and zookeeper.
+-- transform), policy.*, hook(...), every(...), shared "...", and the broker key zookeeper.

@@ -2,11 +2,18 @@
 //
 // Runs one spec file: a LuaJIT with the whole of libluka linked in, so that FFI reaches every function of the core and
 // the sanitizers see both. Each spec file gets a process of its own, so a crash fails one file. usage: luka-spec FILE
+//
+// With --lua it runs another Lua file instead, in a state like that of the command line, which has all modules of
+// lua/luka/ and those made in C: scripts/docs.lua.
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "lua/cli.h"
+#include "lua/native_json.h"
 
 /// Memory from malloc, so that the leak checker follows pointers held by Lua.
 static void *runner_alloc(void *arg, void *block, size_t old_size, size_t new_size)
@@ -20,10 +27,30 @@ static void *runner_alloc(void *arg, void *block, size_t old_size, size_t new_si
   return realloc(block, new_size);
 }
 
+/// Opens the libraries, and for another file than a spec our modules as well.
+static int runner_open(lua_State *lua)
+{
+  if (!lua_toboolean(lua, 1)) {
+    luaL_openlibs(lua);
+    // For specs of Lua modules that need it.
+    lua_getglobal(lua, "package");
+    lua_getfield(lua, -1, "preload");
+    lua_pushcfunction(lua, native_json_open);
+    lua_setfield(lua, -2, "luka.native.json");
+    return 0;
+  }
+  lua_cli_open(lua);
+  lua_getglobal(lua, "package");
+  lua_pushliteral(lua, "./?.lua");
+  lua_setfield(lua, -2, "path");
+  return 0;
+}
+
 int main(int argc, char **argv)
 {
+  bool is_script = argc > 2 && strcmp(argv[1], "--lua") == 0;
   if (argc < 2) {
-    fprintf(stderr, "usage: luka-spec FILE [ARG...]\n");
+    fprintf(stderr, "usage: luka-spec FILE [ARG...]\n       luka-spec --lua FILE [ARG...]\n");
     return 2;
   }
   lua_State *lua = lua_newstate(runner_alloc, NULL);
@@ -31,14 +58,21 @@ int main(int argc, char **argv)
     fprintf(stderr, "luka-spec: cannot create a Lua state\n");
     return 1;
   }
-  luaL_openlibs(lua);
+  lua_pushcfunction(lua, runner_open);
+  lua_pushboolean(lua, is_script);
+  if (lua_pcall(lua, 1, 0, 0) != 0) {
+    fprintf(stderr, "luka-spec: %s\n", lua_tostring(lua, -1));
+    return 1;
+  }
+  // arg[0] is the program for a spec, and the script for a script.
+  int first = is_script ? 2 : 0;
   lua_newtable(lua);
-  for (int i = 0; i < argc; i++) {
+  for (int i = first; i < argc; i++) {
     lua_pushstring(lua, argv[i]);
-    lua_rawseti(lua, -2, i);
+    lua_rawseti(lua, -2, i - first);
   }
   lua_setglobal(lua, "arg");
-  if (luaL_dofile(lua, "spec/support/run.lua") != 0) {
+  if (luaL_dofile(lua, is_script ? argv[2] : "spec/support/run.lua") != 0) {
     fprintf(stderr, "luka-spec: %s\n", lua_tostring(lua, -1));
     return 1;
   }

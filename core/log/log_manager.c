@@ -177,7 +177,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   made->dirs = mem_array(config->dir_count, sizeof *made->dirs);
   made->writers = mem_array(config->dir_count, sizeof *made->writers);
   log_manager_configure(made, config->recovery_threads, config->producer_expiration_ms, config->file_delete_delay_ms);
-  made->reserve_bytes = config->reserve_bytes;
+  atomic_init(&made->reserve_bytes, config->reserve_bytes);
   made->loop = config->loop;
   made->pool = config->pool;
   deletion_create(&made->deletions, config->loop, config->pool);
@@ -254,10 +254,13 @@ static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_
   struct meta_properties *meta = &dir->meta;
   char *text = log_manager_metadata_text(mgr, dir, metadata);
   char *directories = log_manager_directories_text(mgr);
+  char *paths = log_manager_paths_text(mgr);
   if (dir->has_id && dir->has_meta && meta->node_id >= 0 && meta->cluster_id != NULL &&
-      is_same_text(dir->metadata_text, text) && is_same_text(meta->directories, directories)) {
+      is_same_text(dir->metadata_text, text) && is_same_text(meta->directories, directories) &&
+      is_same_text(meta->paths, paths)) {
     mem_free(text);
     mem_free(directories);
+    mem_free(paths);
     return 0;
   }
   meta->node_id = node_id;
@@ -271,6 +274,8 @@ static int claim_dir(struct log_manager *mgr, struct log_dir *dir, int32_t node_
   dir->metadata_text = text;
   mem_free(meta->directories);
   meta->directories = directories;
+  mem_free(meta->paths);
+  meta->paths = paths;
   struct meta_properties written = *meta;
   written.metadata = text;
   TRY(meta_properties_write(dir->meta_path, &written));
@@ -370,18 +375,28 @@ static bool has_space(struct log_dir *dir, int64_t reserve_bytes)
   return !is_short;
 }
 
+static int64_t reserve_of(const struct log_manager *mgr)
+{
+  return atomic_load_explicit(&mgr->reserve_bytes, memory_order_relaxed);
+}
+
 void log_manager_ask_space(struct log_manager *mgr)
 {
   for (size_t i = 0; i < mgr->dir_count; i++) {
     if (!atomic_load(&mgr->dirs[i].is_offline)) {
-      has_space(&mgr->dirs[i], mgr->reserve_bytes);
+      has_space(&mgr->dirs[i], reserve_of(mgr));
     }
   }
 }
 
-bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes)
+void log_manager_set_reserve(struct log_manager *mgr, int64_t reserve_bytes)
 {
-  return has_space(log_manager_dir_of(mgr, log), reserve_bytes);
+  atomic_store_explicit(&mgr->reserve_bytes, reserve_bytes, memory_order_relaxed);
+}
+
+bool log_manager_has_space(struct log_manager *mgr, struct log *log)
+{
+  return has_space(log_manager_dir_of(mgr, log), reserve_of(mgr));
 }
 
 void log_manager_forget_space(struct log_manager *mgr, struct log *log)

@@ -132,6 +132,26 @@ static bool is_present(const struct log_manager *mgr, const struct uuid *id)
   return false;
 }
 
+/// Where the directory of an id was last, as the others remember; NULL: they do not. Owned: mem_free().
+static char *remembered_path(const struct log_manager *mgr, const struct uuid *id)
+{
+  for (size_t i = 0; i < mgr->dir_count; i++) {
+    const char *path = mgr->dirs[i].meta.paths;
+    for (const char *at = mgr->dirs[i].meta.directories; at != NULL && path != NULL; at = strchr(at, ',')) {
+      struct uuid other;
+      char text[UUID_TEXT_SIZE] = {0};
+      at += *at == ',';
+      memcpy(text, at, sizeof text - 1);
+      size_t length = strcspn(path, "\n");
+      if (length > 0 && uuid_parse(text, &other) == 0 && uuid_equal(&other, id)) {
+        return mem_printf("%.*s", (int)length, path);
+      }
+      path = path[length] == '\n' ? path + length + 1 : NULL;
+    }
+  }
+  return NULL;
+}
+
 static void add_missing(struct log_manager *mgr, const struct uuid *id, const struct log_dir *dir)
 {
   for (size_t i = 0; i < mgr->missing_count; i++) {
@@ -146,10 +166,12 @@ static void add_missing(struct log_manager *mgr, const struct uuid *id, const st
   if (!may_be_offline) {
     char text[UUID_TEXT_SIZE];
     uuid_format(id, text);
+    char *path = remembered_path(mgr, id);
     slog_warn(
-        "a data directory with directory.id=%s is missing: partitions that are in no other one stay offline. If "
-        "it is gone for good, remove this id from luka.directories in %s",
-        text, dir->meta_path);
+        "data directory %s%s(directory.id=%s) is missing: partitions that are in no other one stay offline. If it "
+        "is gone for good, remove this id from luka.directories in %s",
+        path != NULL ? path : "", path != NULL ? " " : "", text, dir->meta_path);
+    mem_free(path);
   }
   mgr->missing = mem_realloc(mgr->missing, (mgr->missing_count + 1) * sizeof *mgr->missing);
   mgr->missing[mgr->missing_count++] = *id;
@@ -188,6 +210,34 @@ char *log_manager_directories_text(const struct log_manager *mgr)
     count++;
   }
   if (count < 2) {
+    mem_free(list);
+    return NULL;
+  }
+  return list;
+}
+
+char *log_manager_paths_text(const struct log_manager *mgr)
+{
+  enum { PATHS_MAX = 16 * 1024 };
+  char *list = mem_strdup("");
+  size_t count = 0;
+  for (size_t i = 0; i < mgr->dir_count + mgr->missing_count; i++) {
+    const struct log_dir *dir = i < mgr->dir_count ? &mgr->dirs[i] : NULL;
+    const struct uuid *id = dir != NULL ? &dir->meta.directory_id : &mgr->missing[i - mgr->dir_count];
+    if (uuid_is_zero(id)) {
+      continue;
+    }
+    char *real = dir != NULL ? realpath(dir->path, NULL) : NULL;
+    char *path = real == NULL ? remembered_path(mgr, id) : mem_strdup(real);
+    free(real);
+    bool is_known = path != NULL && strchr(path, '\n') == NULL;
+    char *longer = mem_printf("%s%s%s", list, count == 0 ? "" : "\n", is_known ? path : "");
+    mem_free(path);
+    mem_free(list);
+    list = longer;
+    count++;
+  }
+  if (count < 2 || strlen(list) > PATHS_MAX) {
     mem_free(list);
     return NULL;
   }

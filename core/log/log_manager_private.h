@@ -182,7 +182,7 @@ struct log_manager {
   size_t wish_count;                       ///< how many
   struct log_rest *rests;                  ///< old folders of finished moves, found at start; owned
   size_t rest_count;                       ///< how many
-  int64_t reserve_bytes;                   ///< a new log goes where more than this is free, if anywhere
+  _Atomic(int64_t) reserve_bytes;          ///< a new log goes where more than this is free, if anywhere
   bool is_running;                         ///< guarded by `lock`: jobs may be submitted to the pool
   bool was_adopting;                       ///< what Kafka left is not touched: -delete folders, unwanted ones
 };
@@ -318,6 +318,10 @@ void log_manager_find_missing(struct log_manager *mgr);
 
 /// All directories' ids, as each of them is to have them; NULL for a single one. Owned: mem_free().
 char *log_manager_directories_text(const struct log_manager *mgr);
+
+/// Their paths in the same order, a line each, empty where it is not known; NULL: none, or too much for the file.
+/// Owned: mem_free().
+char *log_manager_paths_text(const struct log_manager *mgr);
 
 /// What a directory's meta.properties are to call a metastore. Owned: mem_free().
 char *log_manager_metadata_text(struct log_manager *mgr, const struct log_dir *dir, const char *path);

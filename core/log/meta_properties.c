@@ -35,6 +35,7 @@ void meta_properties_destroy(struct meta_properties *props)
   mem_free(props->cluster_id);
   mem_free(props->metadata);
   mem_free(props->directories);
+  mem_free(props->paths);
   mem_free(props->others);
   meta_properties_create(props);
 }
@@ -212,6 +213,11 @@ static int take_line(const struct meta_line *line, struct meta_properties *props
     props->directories = mem_strdup(line->value);
     return 0;
   }
+  if (strcmp(line->key, "luka.paths") == 0) {
+    mem_free(props->paths);
+    props->paths = mem_strdup(line->value);
+    return 0;
+  }
   *is_known = false;
   return 0;
 }
@@ -337,7 +343,7 @@ int meta_properties_write(const char *path, const struct meta_properties *props)
   const char *pairs[][2] = {
       {"node.id", props->node_id < 0 ? NULL : node}, {"cluster.id", props->cluster_id},
       {"directory.id", id[0] == '\0' ? NULL : id},   {"luka.metadata", props->metadata},
-      {"luka.directories", props->directories},
+      {"luka.directories", props->directories},      {"luka.paths", props->paths},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
     if (pairs[i][1] != NULL) {

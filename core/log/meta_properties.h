@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // meta.properties, the file that says whose a data directory is. Both of Kafka's forms are read (version 0 with
-// broker.id, version 1 with node.id and directory.id); version 1 is written, with two lines of our own: what
-// metastore knows the partitions, and which directories belong together. Lines of others are kept. Waits for the disk:
-// start-up.
+// broker.id, version 1 with node.id and directory.id); version 1 is written, with three lines of our own: what
+// metastore knows the partitions, which directories belong together, and where each of them was last. Lines of others
+// are kept. Waits for the disk: start-up.
 #pragma once
 
 #include <stdint.h>
@@ -17,6 +17,7 @@ struct meta_properties {
   struct uuid directory_id; ///< directory.id; zero: not said
   char *metadata;           ///< luka.metadata, see log_manager_metadata.c, owned; NULL: not said
   char *directories;        ///< luka.directories, the ids of all directories, commas between, owned; NULL: not said
+  char *paths;              ///< luka.paths, their paths for messages, in that order, line feeds between; owned, or NULL
   char *others;             ///< lines with other keys, as they are to be written, owned; NULL: none
 };
 

@@ -11,52 +11,87 @@
 #include "base/mem.h"
 #include "lua/config_private.h"
 
-enum {
-  CONFIG_DEFAULT_ID = 1,
-  CONFIG_DEFAULT_RESERVE = 256 * 1024 * 1024,
-};
-
-static const char *const config_default_listen[] = {"127.0.0.1:9092"};
-static const char *const config_default_data[] = {"luka-data"};
-
 /// The state that evaluates on this thread; atomic for the sake of a signal handler.
 static _Thread_local _Atomic(const struct lua_state *) config_evaluating;
 
+/// Registry key of the function that makes the report; its address counts.
+static const char config_report_key;
+
 static int config_run(lua_State *vm);
+static int config_make_report(lua_State *vm);
 static void config_take(lua_State *vm, struct lua_config *config);
 static void config_take_topics(lua_State *vm, struct lua_config *config);
 static void config_explain(const struct config_load *load, const struct lua_state *state,
                            const struct lua_state_failure *failure);
 
-int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
-                    struct lua_config *config, struct lua_config_error *error)
+/// Evaluates; on failure there is a message in load->error.
+static int config_evaluate(struct config_load *load)
 {
-  *error = (struct lua_config_error){.trace = NULL};
-  memset(config, 0, sizeof *config);
-  broker_config_create(&config->broker);
-  struct config_load load = {
-      .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  *load->error = (struct lua_config_error){.trace = NULL};
+  memset(load->config, 0, sizeof *load->config);
+  broker_config_create(&load->config->broker);
   struct lua_state_limits limits = {
       .memory_bytes = LUA_CONFIG_MEMORY_BYTES, .budget_ms = LUA_CONFIG_BUDGET_MS, .is_tracking = true};
   struct lua_state *state = NULL;
   int result = lua_state_new(&limits, &state);
   if (result < 0) {
-    snprintf(error->message, sizeof error->message, "%s", error_last()->message);
+    snprintf(load->error->message, sizeof load->error->message, "%s", error_last()->message);
   } else {
     struct lua_state_failure failure;
     config_evaluating = state;
-    result = lua_state_call(state, config_run, &load, &failure);
+    result = lua_state_call(state, config_run, load, &failure);
+    if (result == 0 && !load->is_refused && load->wants_report) {
+      // In a call of its own, so that a configuration is not refused for the time that telling about it takes.
+      result = lua_state_call(state, config_make_report, load, &failure);
+    }
     config_evaluating = NULL;
     if (result < 0) {
-      config_explain(&load, state, &failure);
+      config_explain(load, state, &failure);
     }
   }
   lua_state_delete(state);
-  mem_free(load.text);
-  if (result < 0 || load.is_refused) {
-    lua_config_destroy(config);
-    return error_set(ERR_CONFIG, "%s", error->message);
+  mem_free(load->text);
+  if (result < 0 || load->is_refused) {
+    lua_config_destroy(load->config);
+    return error_set(ERR_CONFIG, "%s", load->error->message);
   }
+  return 0;
+}
+
+int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
+                    struct lua_config *config, struct lua_config_error *error)
+{
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  return config_evaluate(&load);
+}
+
+int lua_config_reload(const char *path, const struct config_override *sets, int count, struct lua_config *config,
+                      struct lua_config_error *error)
+{
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_reload = true, .config = config, .error = error};
+  return config_evaluate(&load);
+}
+
+int lua_config_report(const char *path, const struct config_override *sets, int count, bool is_debug, char **report,
+                      struct lua_config_error *error)
+{
+  struct lua_config config;
+  struct config_load load = {.path = path,
+                             .sets = sets,
+                             .set_count = count,
+                             .is_debug = is_debug,
+                             .config = &config,
+                             .error = error,
+                             .wants_report = true};
+  int result = config_evaluate(&load);
+  if (result < 0) {
+    mem_free(load.report);
+    return result;
+  }
+  lua_config_destroy(&config);
+  *report = load.report;
   return 0;
 }
 
@@ -96,10 +131,14 @@ static int config_run(lua_State *vm)
     lua_rawseti(vm, -2, i + 1);
   }
   lua_pushboolean(vm, load->is_debug);
-  lua_call(vm, 4, 3);
+  lua_pushboolean(vm, load->wants_report);
+  lua_call(vm, 5, 3);
   if (lua_istable(vm, -3)) {
     lua_pop(vm, 2);
     config_take(vm, load->config);
+    lua_pushlightuserdata(vm, (void *)&config_report_key);
+    lua_getfield(vm, -2, "report");
+    lua_rawset(vm, LUA_REGISTRYINDEX);
     return 0;
   }
   load->is_refused = true;
@@ -107,6 +146,16 @@ static int config_run(lua_State *vm)
   if (lua_isstring(vm, -1)) {
     load->error->trace = mem_strdup(lua_tostring(vm, -1));
   }
+  return 0;
+}
+
+static int config_make_report(lua_State *vm)
+{
+  struct config_load *load = lua_touserdata(vm, 1);
+  lua_pushlightuserdata(vm, (void *)&config_report_key);
+  lua_rawget(vm, LUA_REGISTRYINDEX);
+  lua_call(vm, 0, 1);
+  load->report = mem_strdup(luaL_checkstring(vm, -1));
   return 0;
 }
 
@@ -123,23 +172,23 @@ static const char *config_text(lua_State *vm, struct lua_config *config)
   return copy;
 }
 
-/// The integer in field `name` of the table on top, or `missing`.
-static int64_t config_integer(lua_State *vm, const char *name, int64_t missing)
+/// The integer in field `name` of the table on top; 0 for none.
+static int64_t config_integer(lua_State *vm, const char *name)
 {
   lua_getfield(vm, -1, name);
-  int64_t value = lua_isnumber(vm, -1) ? (int64_t)lua_tonumber(vm, -1) : missing;
+  int64_t value = (int64_t)lua_tonumber(vm, -1);
   lua_pop(vm, 1);
   return value;
 }
 
-/// The list of texts in field `name` of the table on top, or `missing`, whose length is in `count`.
-static const char *const *config_texts(lua_State *vm, struct lua_config *config, const char *name,
-                                       const char *const *missing, int *count)
+/// The list of texts in field `name` of the table on top, whose length is in `count`; NULL and 0 for none.
+static const char *const *config_texts(lua_State *vm, struct lua_config *config, const char *name, int *count)
 {
+  *count = 0;
   lua_getfield(vm, -1, name);
   if (!lua_istable(vm, -1)) {
     lua_pop(vm, 1);
-    return missing;
+    return NULL;
   }
   *count = (int)lua_objlen(vm, -1);
   const char **texts = arena_zalloc(&config->arena, (size_t)(*count + 1) * sizeof *texts);
@@ -156,18 +205,21 @@ static void config_take(lua_State *vm, struct lua_config *config)
 {
   static const char *const levels[] = {"error", "warn", "info", "debug"};
   lua_getfield(vm, -1, "broker");
-  int64_t id = config_integer(vm, "id", -1);
-  config->is_id_set = id >= 0;
-  config->id = config->is_id_set ? (int32_t)id : CONFIG_DEFAULT_ID;
-  config->listen_count = 1;
-  config->listen = config_texts(vm, config, "listen", config_default_listen, &config->listen_count);
-  config->advertise = config_texts(vm, config, "advertise", NULL, &config->advertise_count);
-  config->data_count = 1;
-  config->data = config_texts(vm, config, "data", config_default_data, &config->data_count);
+  config->id = (int32_t)config_integer(vm, "id");
+  lua_getfield(vm, -1, "is_id_set");
+  config->is_id_set = lua_toboolean(vm, -1);
+  lua_pop(vm, 1);
+  config->listen = config_texts(vm, config, "listen", &config->listen_count);
+  config->advertise = config_texts(vm, config, "advertise", &config->advertise_count);
+  config->data = config_texts(vm, config, "data", &config->data_count);
   lua_getfield(vm, -1, "metadata");
   config->metadata = config_text(vm, config);
-  config->workers = (int)config_integer(vm, "workers", 0);
-  config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes", CONFIG_DEFAULT_RESERVE);
+  lua_getfield(vm, -1, "console");
+  config->console = config_text(vm, config);
+  config->workers = (int)config_integer(vm, "workers");
+  config->lua_memory_bytes = config_integer(vm, "lua_memory");
+  config->lua_budget_ms = (int)config_integer(vm, "lua_budget_ms");
+  config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes");
   config->log_level = -1;
   lua_getfield(vm, -1, "log_level");
   for (int i = 0; i < 4; i++) {
@@ -179,6 +231,7 @@ static void config_take(lua_State *vm, struct lua_config *config)
   lua_getfield(vm, -1, "topics");
   config_take_topics(vm, config);
   lua_pop(vm, 1);
+  config->warnings = config_texts(vm, config, "warnings", &config->warning_count);
 }
 
 /// Copies the pairs { name, text } in field "configs" of the table on top.
@@ -206,9 +259,9 @@ static void config_take_topics(lua_State *vm, struct lua_config *config)
   struct lua_config_topic *topics = arena_zalloc(&config->arena, (size_t)(config->topic_count + 1) * sizeof *topics);
   for (int i = 0; i < config->topic_count; i++) {
     lua_rawgeti(vm, -1, i + 1);
-    topics[i].partitions = (int32_t)config_integer(vm, "partitions", -1);
-    topics[i].replication_factor = (int32_t)config_integer(vm, "replication_factor", -1);
-    topics[i].line = (int)config_integer(vm, "line", 0);
+    topics[i].partitions = (int32_t)config_integer(vm, "partitions");
+    topics[i].replication_factor = (int32_t)config_integer(vm, "replication_factor");
+    topics[i].line = (int)config_integer(vm, "line");
     lua_getfield(vm, -1, "name");
     topics[i].name = config_text(vm, config);
     lua_getfield(vm, -1, "text");

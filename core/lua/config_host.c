@@ -9,14 +9,14 @@
 #include <lua.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/slog.h"
 #include "metadata/topic_name.h"
 #include "network/listener.h"
-
-enum { HOST_READ_BYTES = 16 * 1024 };
+#include "os/stream.h"
 
 static struct config_load *host_load(lua_State *vm)
 {
@@ -57,39 +57,11 @@ static int host_print(lua_State *vm)
   return 0;
 }
 
-/// Reads a file whole, with stdio so that pipes can be read too.
-/// @param[out] text  owned: mem_free()
-/// @return 0 or an errno
-static int host_read_file(const char *path, char **text, size_t *size)
+/// Whether a file is nothing that a reload may read.
+static bool host_is_refused(const struct config_load *load, const char *path)
 {
-  FILE *file = fopen(path, "re");
-  if (file == NULL) {
-    return errno;
-  }
-  char *buffer = NULL;
-  size_t total = 0;
-  int err = 0;
-  for (;;) {
-    buffer = mem_realloc(buffer, total + HOST_READ_BYTES);
-    size_t got = fread(buffer + total, 1, HOST_READ_BYTES, file);
-    total += got;
-    if (total > LUA_CONFIG_FILE_MAX) {
-      err = EFBIG;
-      break;
-    }
-    if (got == 0) {
-      err = ferror(file) ? errno : 0;
-      break;
-    }
-  }
-  fclose(file);
-  if (err != 0) {
-    mem_free(buffer);
-    return err;
-  }
-  *text = buffer;
-  *size = total;
-  return 0;
+  struct stat found;
+  return load->is_reload && stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
 }
 
 /// read(path) -> text, or nil, why not, whether there is no such file
@@ -100,14 +72,23 @@ static int host_read(lua_State *vm)
   mem_free(load->text);
   load->text = NULL;
   size_t size = 0;
-  int err = host_read_file(path, &load->text, &size);
-  if (err == 0) {
+  if (host_is_refused(load, path)) {
+    lua_pushnil(vm);
+    lua_pushliteral(vm, "is no regular file, and a broker that runs reads no others");
+    return 2;
+  }
+  int result =
+      stream_read_all(path, LUA_CONFIG_FILE_MAX, LUA_CONFIG_SILENCE_MS, LUA_CONFIG_READ_MS, &load->text, &size);
+  if (result == 0) {
     lua_pushlstring(vm, load->text, size);
     return 1;
   }
+  int err = error_last()->os_errno;
   lua_pushnil(vm);
-  if (err == EFBIG) {
+  if (result == ERR_LIMIT) {
     lua_pushfstring(vm, "is larger than %d bytes", LUA_CONFIG_FILE_MAX);
+  } else if (result == ERR_TIMEOUT) {
+    lua_pushliteral(vm, "cannot be read: it is a pipe or a terminal, and nothing more comes");
   } else {
     lua_pushfstring(vm, "cannot be read: %s", strerror(err));
   }
@@ -164,11 +145,31 @@ static int host_check_advertised(lua_State *vm)
   return host_verdict(vm, listener_parse_advertised(luaL_checkstring(vm, 1), &address), error_last()->message);
 }
 
-/// set_broker(name, text): keeps a config that was checked, or says what is wrong.
+/// set_broker(name, text, path, place): keeps a config that was checked, or says what is wrong.
 static int host_set_broker(lua_State *vm)
 {
-  int result = broker_config_set(&host_load(vm)->config->broker, luaL_checkstring(vm, 1), luaL_checkstring(vm, 2));
+  struct lua_config *config = host_load(vm)->config;
+  const char *name = luaL_checkstring(vm, 1);
+  size_t length = 0;
+  const char *path = luaL_checklstring(vm, 3, &length);
+  size_t place_length = 0;
+  const char *place = luaL_checklstring(vm, 4, &place_length);
+  int result = broker_config_set(&config->broker, name, luaL_checkstring(vm, 2));
+  if (result == 0) {
+    int index = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name);
+    config->paths[index] = arena_strndup(&config->arena, path, length);
+    config->places[index] = arena_strndup(&config->arena, place, place_length);
+  }
   return host_verdict(vm, result, error_last()->message);
+}
+
+/// clear_broker(): forgets what set_broker() kept.
+static int host_clear_broker(lua_State *vm)
+{
+  struct broker_config *config = &host_load(vm)->config->broker;
+  broker_config_destroy(config);
+  broker_config_create(config);
+  return 0;
 }
 
 static int host_resolve_broker(lua_State *vm)
@@ -200,41 +201,6 @@ static int host_resolve_topic(lua_State *vm)
   return host_verdict(vm, result, message);
 }
 
-/// Pushes a table of each definition's name and type (not of those that cannot be set yet), or of its name and the
-/// broker config that gives its default.
-static void host_push_names(lua_State *vm, const struct config_def *defs, int count, bool with_defaults)
-{
-  lua_createtable(vm, 0, count);
-  for (int i = 0; i < count; i++) {
-    if (defs == broker_config_defs() && !broker_config_is_supported((enum broker_config_index)i)) {
-      continue;
-    }
-    const char *value = with_defaults ? defs[i].broker_name : config_type_name(defs[i].type);
-    // A broker config that is not served here is no default either.
-    if (value != NULL && (!with_defaults || config_find(broker_config_defs(), BROKER_CONFIG_COUNT, value) >= 0)) {
-      lua_pushstring(vm, value);
-      lua_setfield(vm, -2, defs[i].name);
-    }
-  }
-}
-
-/// foreign(name) -> what to say about a broker config that Kafka has and Luka does not serve; nothing for other names
-static int host_foreign(lua_State *vm)
-{
-  const char *name = luaL_checkstring(vm, 1);
-  if (broker_config_set(&host_load(vm)->config->broker, name, "") == 0) {
-    return 0;
-  }
-  const char *message = error_last()->message;
-  const char *hint = strstr(message, "is set by ");
-  if (hint != NULL) {
-    lua_pushstring(vm, hint);
-    return 1;
-  }
-  return host_verdict(vm, strstr(message, "known to Kafka") != NULL ? ERR_CONFIG : 0,
-                      "is Kafka's, and not supported yet");
-}
-
 void config_host_push(struct lua_State *vm, struct config_load *load)
 {
   static const luaL_Reg functions[] = {
@@ -242,13 +208,13 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"position", host_position},
       {"print", host_print},
       {"read", host_read},
-      {"foreign", host_foreign},
       {"check_broker", host_check_broker},
       {"check_topic", host_check_topic},
       {"check_topic_name", host_check_topic_name},
       {"check_listen", host_check_listen},
       {"check_advertised", host_check_advertised},
       {"set_broker", host_set_broker},
+      {"clear_broker", host_clear_broker},
       {"resolve_broker", host_resolve_broker},
       {"resolve_topic", host_resolve_topic},
   };
@@ -258,12 +224,6 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
     lua_pushcclosure(vm, functions[i].func, 1);
     lua_setfield(vm, -2, functions[i].name);
   }
-  host_push_names(vm, broker_config_defs(), BROKER_CONFIG_COUNT, false);
-  lua_setfield(vm, -2, "broker_types");
-  host_push_names(vm, topic_config_defs(), TOPIC_CONFIG_COUNT, false);
-  lua_setfield(vm, -2, "topic_types");
-  host_push_names(vm, topic_config_defs(), TOPIC_CONFIG_COUNT, true);
-  lua_setfield(vm, -2, "topic_broker_names");
   lua_pushinteger(vm, LUA_CONFIG_MEMORY_BYTES);
   lua_setfield(vm, -2, "memory_bytes");
 }

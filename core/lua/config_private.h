@@ -12,9 +12,12 @@ struct config_load {
   const struct config_override *sets; ///< overrides
   int set_count;                      ///< how many
   bool is_debug;                      ///< with traceback
+  bool is_reload;                     ///< reads regular files only
+  bool wants_report;                  ///< asks for the report
   struct lua_config *config;          ///< being filled
   struct lua_config_error *error;     ///< for errors in the configuration
   bool is_refused;                    ///< Lua found an error, which is in `error`
+  char *report;                       ///< what would be applied, as JSON; owned
   char *text;                         ///< last file read, owned; here because errors of Lua jump over C frames
 };
 

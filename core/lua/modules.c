@@ -8,7 +8,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "lua/native_config_defs.h"
+#include "lua/native_clock.h"
+#include "lua/native_file.h"
 #include "lua/native_json.h"
+#include "lua/native_record.h"
 #include "lua/native_text.h"
 #include "os/file.h"
 
@@ -19,7 +23,11 @@ static const struct {
   const char *name;   ///< as require names it
   lua_CFunction open; ///< pushes the module
 } modules_native[] = {
+    {"luka.native.config_defs", native_config_defs_open},
+    {"luka.native.clock", native_clock_open},
+    {"luka.native.file", native_file_open},
     {"luka.native.json", native_json_open},
+    {"luka.native.record", native_record_open},
     {"luka.native.text", native_text_open},
 };
 
@@ -33,11 +41,36 @@ static int modules_load_file(lua_State *vm, const char *folder, const struct lua
 
 void lua_modules_open(struct lua_State *vm)
 {
+  static const char *const libraries[] = {"bit", "coroutine", "debug", "math", "os", "string", "table"};
   lua_pushlightuserdata(vm, (void *)&modules_loaded_key);
   lua_newtable(vm);
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    lua_getglobal(vm, libraries[i]);
+    lua_setfield(vm, -2, libraries[i]);
+  }
   lua_rawset(vm, LUA_REGISTRYINDEX);
   lua_pushcfunction(vm, modules_require);
   lua_setglobal(vm, "require");
+}
+
+void lua_modules_add(struct lua_State *vm, const char *name)
+{
+  lua_pushlightuserdata(vm, (void *)&modules_loaded_key);
+  lua_rawget(vm, LUA_REGISTRYINDEX);
+  lua_insert(vm, -2);
+  lua_setfield(vm, -2, name);
+  lua_pop(vm, 1);
+}
+
+/// The embedded module of that name; NULL when there is none.
+static const struct lua_module *modules_find(const char *name)
+{
+  for (size_t i = 0; i < lua_modules_count; i++) {
+    if (strcmp(lua_modules[i].name, name) == 0) {
+      return &lua_modules[i];
+    }
+  }
+  return NULL;
 }
 
 /// require(name) of internal code.
@@ -79,10 +112,7 @@ static lua_CFunction modules_find_native(const char *name)
 /// Pushes the chunk of a module, or raises.
 static void modules_load(lua_State *vm, const char *name)
 {
-  const struct lua_module *module = NULL;
-  for (size_t i = 0; i < lua_modules_count && module == NULL; i++) {
-    module = strcmp(lua_modules[i].name, name) == 0 ? &lua_modules[i] : NULL;
-  }
+  const struct lua_module *module = modules_find(name);
   if (module == NULL) {
     luaL_error(vm, "there is no module '%s'", name);
     return;

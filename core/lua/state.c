@@ -5,7 +5,6 @@
 #include <lua.h>
 #include <luajit.h>
 #include <lualib.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +12,18 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "lua/modules.h"
+#include "lua/state_private.h"
 #include "os/clock.h"
 
 enum {
-  STATE_HOOK_STEPS = 1000,             ///< instructions between two looks at the clock
   STATE_TIMED_BLOCK_BYTES = 32 * 1024, ///< allocations from this size on look at the clock too
   STATE_STACK_BYTES = 512 * 1024,      ///< C stack that nested calls between C and Lua may use
   STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
 };
 
-struct lua_state {
-  lua_State *vm;                      ///< main thread of the state
-  struct lua_state_limits limits;     ///< as given
-  size_t used_bytes;                  ///< allocated by LuaJIT now
-  int64_t deadline_ms;                ///< the thread's processor time; 0: no call is running
-  bool is_expired;                    ///< the running call passed its deadline
-  uintptr_t stack_base;               ///< address of the frame of lua_state_call(); the stack grows down from it
-  struct lua_state_position position; ///< see lua_state_position()
+/// In front of each block of LuaJIT's, which is aligned like those of malloc().
+struct state_block {
+  _Alignas(16) int owner; ///< whose it is, see lua_state.owner
 };
 
 /// The one argument of state_enter().
@@ -51,6 +45,7 @@ int lua_state_new(const struct lua_state_limits *limits, struct lua_state **stat
   if (made->limits.memory_bytes < LUA_STATE_MEMORY_MIN) {
     made->limits.memory_bytes = LUA_STATE_MEMORY_MIN;
   }
+  made->cap_bytes = made->limits.memory_bytes;
   made->vm = lua_newstate(state_alloc, made);
   if (made->vm == NULL) {
     mem_free(made);
@@ -63,6 +58,15 @@ int lua_state_new(const struct lua_state_limits *limits, struct lua_state **stat
   }
   *state = made;
   return 0;
+}
+
+void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, int budget_ms)
+{
+  state->limits.memory_bytes = memory_bytes < LUA_STATE_MEMORY_MIN ? LUA_STATE_MEMORY_MIN : memory_bytes;
+  state->limits.budget_ms = budget_ms;
+  if (state->used_bytes > state->limits.memory_bytes / 2) {
+    lua_gc(state->vm, LUA_GCCOLLECT, 0); // or garbage that was fine before would fail what comes next
+  }
 }
 
 void lua_state_delete(struct lua_state *state)
@@ -78,6 +82,7 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
 {
   state->stack_base = (uintptr_t)__builtin_frame_address(0);
   state->is_expired = false;
+  state->cap_bytes = state->limits.memory_bytes;
   state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
   state->position.source[0] = '\0';
   state->position.line = 0;
@@ -95,6 +100,21 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
   lua_settop(state->vm, 0);
   lua_gc(state->vm, LUA_GCCOLLECT, 0);
   return error_set(ERR_SCRIPT, "%s", failure != NULL ? failure->message : "a Lua call failed");
+}
+
+int lua_state_enter(struct lua_state *state, int (*fn)(struct lua_State *vm), void *arg,
+                    struct lua_state_failure *failure)
+{
+  state->stack_base = (uintptr_t)__builtin_frame_address(0);
+  state->is_expired = false;
+  state->cap_bytes = state->limits.memory_bytes + state->limits.reserve_bytes;
+  int status = lua_cpcall(state->vm, fn, arg);
+  if (status == 0) {
+    return 0;
+  }
+  state_fail(state, status, failure);
+  lua_settop(state->vm, 0);
+  return error_set(ERR_SCRIPT, "%s", failure->message);
 }
 
 struct lua_state *lua_state_of(struct lua_State *vm)
@@ -123,7 +143,9 @@ bool lua_state_is_expired(const struct lua_state *state)
 void lua_state_poll(struct lua_State *vm)
 {
   struct lua_state *state = lua_state_of(vm);
-  if (state->is_expired || clock_thread_ms() > state->deadline_ms) {
+  if (state->task_id != 0) {
+    task_poll(vm);
+  } else if (state->deadline_ms != 0 && (state->is_expired || clock_thread_ms() > state->deadline_ms)) {
     state->is_expired = true;
     lua_sethook(vm, state_hook, LUA_MASKCOUNT, 1);
     luaL_error(vm, "out of time");
@@ -138,34 +160,43 @@ size_t lua_state_memory(const struct lua_state *state, size_t *cap)
   return state->used_bytes;
 }
 
-/// LuaJIT's allocator. Refusing raises "not enough memory" in Lua, so only growth is refused: the collector shrinks
-/// blocks where it cannot cope with an error. Library functions that fill large blocks run long between two steps of
-/// the hook, so large blocks look at the clock as well.
+/// LuaJIT's allocator; counts by owner. Refusing raises "not enough memory" in Lua, so only growth is refused: the
+/// collector shrinks blocks where it cannot cope with an error. Library functions that fill large blocks run long
+/// between two steps of the hook, so large blocks look at the clock as well.
 static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_size)
 {
   struct lua_state *state = arg;
+  struct state_block *head = block != NULL ? (struct state_block *)block - 1 : NULL;
+  int owner = head != NULL ? head->owner : state->owner;
   if (block == NULL) {
     old_size = 0;
   }
   if (new_size == 0) {
-    free(block);
+    free(head);
     state->used_bytes -= old_size;
+    state->owner_bytes[owner] -= old_size;
     return NULL;
   }
   if (new_size > old_size) {
-    if (new_size - old_size > state->limits.memory_bytes - state->used_bytes) {
+    if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
       return NULL;
     }
     if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && clock_thread_ms() > state->deadline_ms) {
       state->is_expired = true;
       return NULL;
     }
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->task_id != 0) {
+      task_hurry(state);
+    }
   }
-  void *result = realloc(block, new_size);
-  if (result != NULL) {
-    state->used_bytes = state->used_bytes - old_size + new_size;
+  head = realloc(head, sizeof *head + new_size);
+  if (head == NULL) {
+    return NULL;
   }
-  return result;
+  head->owner = owner;
+  state->used_bytes = state->used_bytes - old_size + new_size;
+  state->owner_bytes[owner] = state->owner_bytes[owner] - old_size + new_size;
+  return head + 1;
 }
 
 /// Called after every STATE_HOOK_STEPS instructions, and for each line when the state tracks lines. Once time is up it

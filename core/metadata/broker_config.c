@@ -22,6 +22,17 @@ static const enum broker_config_index unsupported[] = {
     BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
 };
 
+/// Configs that are read at the start only: what was registered or bound then, and what each connection was given when
+/// it was made.
+static const enum broker_config_index start_only[] = {
+    BROKER_CONFIG_broker_rack,
+    BROKER_CONFIG_connections_max_idle_ms,
+    BROKER_CONFIG_socket_listen_backlog_size,
+    BROKER_CONFIG_socket_receive_buffer_bytes,
+    BROKER_CONFIG_socket_request_max_bytes,
+    BROKER_CONFIG_socket_send_buffer_bytes,
+};
+
 enum { MADE_RETENTION, MADE_ROLL, MADE_JITTER, MADE_FLUSH };
 enum { MS_PER_MINUTE = 60 * 1000, MS_PER_HOUR = 60 * MS_PER_MINUTE };
 
@@ -60,14 +71,23 @@ void broker_config_destroy(struct broker_config *config)
   }
 }
 
+static bool is_among(enum broker_config_index index, const enum broker_config_index *list, size_t count)
+{
+  size_t i = 0;
+  while (i < count && list[i] != index) {
+    i++;
+  }
+  return i < count;
+}
+
 bool broker_config_is_supported(enum broker_config_index index)
 {
-  for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
-    if (unsupported[i] == index) {
-      return false;
-    }
-  }
-  return true;
+  return !is_among(index, unsupported, sizeof unsupported / sizeof *unsupported);
+}
+
+bool broker_config_is_reloadable(enum broker_config_index index)
+{
+  return broker_config_is_supported(index) && !is_among(index, start_only, sizeof start_only / sizeof *start_only);
 }
 
 bool broker_config_is_set(const struct broker_config *config, enum broker_config_index index)

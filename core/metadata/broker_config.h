@@ -30,6 +30,12 @@ enum broker_config_layer {
 
 enum { BROKER_CONFIG_SYNONYMS_MAX = 3 };
 
+/// A broker config of Kafka's that has no meaning here.
+struct config_foreign {
+  const char *name; ///< Kafka's name
+  const char *hint; ///< what to use instead, or NULL
+};
+
 /// What a change at run time may do to a config of that name.
 enum broker_config_change {
   BROKER_CHANGE_ALLOWED,     ///< takes effect at once
@@ -59,6 +65,9 @@ void broker_config_destroy(struct broker_config *config);
 /// The definitions, BROKER_CONFIG_COUNT of them.
 const struct config_def *broker_config_defs(void);
 
+/// Kafka's broker configs that have no meaning here, `count` of them, sorted by name.
+const struct config_foreign *broker_config_foreign(int *count);
+
 /// Sets one config from a text, as a line of Kafka's server.properties would. Setting it again replaces the value.
 ///
 /// @param name  Kafka's name, with dots
@@ -74,6 +83,10 @@ int broker_config_resolve(struct broker_config *config);
 
 /// False for a config that is defined but cannot be set yet, as nothing would heed it.
 bool broker_config_is_supported(enum broker_config_index index);
+
+/// Whether a new value in config.lua takes effect at a reload; otherwise it waits for the next start. Wider than what
+/// clients may change at run time (broker_config_change_of()), which is Kafka's to say.
+bool broker_config_is_reloadable(enum broker_config_index index);
 
 bool broker_config_is_set(const struct broker_config *config, enum broker_config_index index);
 
@@ -94,9 +107,9 @@ int broker_config_synonyms(enum broker_config_index index, enum broker_config_in
 /// Whether a config may be changed while the broker runs.
 enum broker_config_change broker_config_change_of(const char *name);
 
-/// Makes a snapshot of what was configured at the start and of what was set at run time.
+/// Makes a snapshot of what was configured and of what was set at run time.
 ///
-/// @param base     configured at the start, borrowed during the call
+/// @param base     has the static layer, borrowed during the call: what was configured at the start, or a snapshot
 /// @param cluster  set on all brokers, each name once and BROKER_CHANGE_ALLOWED
 /// @param own      set on this one, likewise
 /// @param[out] made  one reference, owned: broker_config_unref()
@@ -111,6 +124,16 @@ int broker_config_overlay(const struct broker_config *base, const struct config_
 /// @return how many
 int broker_config_layer_entries(const struct broker_config *config, enum broker_config_layer layer,
                                 struct config_entry *entries);
+
+/// Makes a configuration of what a reload finds: the static layer of `wanted` where that is reloadable, and that of
+/// `running` where it is not.
+///
+/// @param running  in force, borrowed during the call
+/// @param wanted   as config.lua has it now, borrowed during the call
+/// @param[out] made  caller's memory, owned: broker_config_destroy(); in need of broker_config_resolve(), which
+///                   broker_config_overlay() sees to
+void broker_config_merge(const struct broker_config *running, const struct broker_config *wanted,
+                         struct broker_config *made);
 
 /// Keeps a snapshot; any thread.
 void broker_config_ref(const struct broker_config *config);

@@ -2,7 +2,9 @@
 //
 // Names of Kafka's broker configs that have no meaning here, so that the error for one of them can say so instead of
 // calling it unknown. Sorted by name.
-#include "metadata/config_private.h"
+#include <stddef.h>
+
+#include "metadata/broker_config.h"
 
 // clang-format off
 static const struct config_foreign foreign[] = {

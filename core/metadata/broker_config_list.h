@@ -79,8 +79,12 @@ BROKER_CONFIG_X(INT, log_segment_bytes, "log.segment.bytes", "1073741824", 10485
   "Default of segment.bytes.")
 BROKER_CONFIG_X(LONG, log_segment_delete_delay_ms, "log.segment.delete.delay.ms", "60000", 0, NO_MAX, VALID_ANY,
   "Default of file.delete.delay.ms.")
+BROKER_CONFIG_X(ENUM, luka_producer_type, "luka.producer.type", "async", NO_MIN, NO_MAX, VALID("async", "sync"),
+  "Default of the topic config of that name.")
 BROKER_CONFIG_X(LONG, luka_queued_max_response_bytes, "luka.queued.max.response.bytes", NULL, NO_MIN, NO_MAX, VALID_ANY,
   "Memory of answers that clients have not taken at which no more requests are taken up; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit.")
+BROKER_CONFIG_X(ENUM, luka_validate, "luka.validate", "header", NO_MIN, NO_MAX, VALID("header", "full"),
+  "Default of the topic config of that name.")
 BROKER_CONFIG_X(INT, max_connections, "max.connections", "2147483647", 1, NO_MAX, VALID_ANY,
   "Most connections at a time; further ones wait. Where the limit on open files allows fewer, those beyond it are closed.")
 BROKER_CONFIG_X(INT, max_connections_per_ip, "max.connections.per.ip", "2147483647", 0, NO_MAX, VALID_ANY,

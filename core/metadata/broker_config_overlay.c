@@ -12,13 +12,13 @@
 #include "metadata/broker_config.h"
 #include "metadata/config_private.h"
 
-/// A config that Kafka lets change at run time.
+/// A config that may be changed at run time.
 struct changeable {
-  const char *name;                 ///< Kafka's name
+  const char *name;                 ///< with dots
   enum broker_config_change change; ///< what that means here
 };
 
-/// All that Kafka 4.4 lets change, sorted by name; every other config is read-only.
+/// All that Kafka 4.4 lets change, and what of Luka's own may, sorted by name; every other config is read-only.
 static const struct changeable changeables[] = {
     // clang-format off
     {"background.threads", BROKER_CHANGE_UNSUPPORTED},
@@ -66,6 +66,8 @@ static const struct changeable changeables[] = {
     {"log.roll.ms", BROKER_CHANGE_ALLOWED},
     {"log.segment.bytes", BROKER_CHANGE_ALLOWED},
     {"log.segment.delete.delay.ms", BROKER_CHANGE_ALLOWED},
+    {"luka.producer.type", BROKER_CHANGE_ALLOWED},
+    {"luka.validate", BROKER_CHANGE_ALLOWED},
     {"max.connection.creation.rate", BROKER_CHANGE_UNSUPPORTED},
     {"max.connections", BROKER_CHANGE_ALLOWED},
     {"max.connections.per.ip", BROKER_CHANGE_UNSUPPORTED},
@@ -247,6 +249,17 @@ int broker_config_overlay(const struct broker_config *base, const struct config_
   }
   *made = config;
   return 0;
+}
+
+void broker_config_merge(const struct broker_config *running, const struct broker_config *wanted,
+                         struct broker_config *made)
+{
+  broker_config_create(made);
+  for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
+    const struct broker_config *from = broker_config_is_reloadable((enum broker_config_index)i) ? wanted : running;
+    const char *text = from->layers[BROKER_LAYER_STATIC][i];
+    made->layers[BROKER_LAYER_STATIC][i] = text ? mem_strdup(text) : NULL;
+  }
 }
 
 int broker_config_layer_entries(const struct broker_config *config, enum broker_config_layer layer,

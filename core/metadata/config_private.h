@@ -22,10 +22,3 @@
 #define CONFIG_AT_FLAGS(type, field) offsetof(struct type, field)
 #define CONFIG_AT_REPLICAS(type, field) 0
 #define CONFIG_AT_TEXT(type, field) 0
-
-/// Kafka's broker configs that have no meaning here: sorted by name.
-struct config_foreign {
-  const char *name; ///< Kafka's name
-  const char *hint; ///< what to use instead, or NULL
-};
-const struct config_foreign *broker_config_foreign(int *count);

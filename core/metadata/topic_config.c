@@ -142,8 +142,8 @@ int topic_config_list(const struct topic_config_defaults *defaults, const struct
         text = overrides[j].value;
       }
     }
-    if (!text && i >= TOPIC_CONFIG_KAFKA_COUNT) {
-      continue;
+    if (!text && i >= TOPIC_CONFIG_KAFKA_COUNT && defaults->source[i] == CONFIG_SOURCE_DEFAULT) {
+      continue; // Kafka's tools know nothing of it, and nobody has set it
     }
     shown[shown_count++] = (struct config_shown){
         .name = definitions[i].name,

@@ -37,7 +37,7 @@ struct connection *connection_new(struct worker *worker, const struct listener *
 void connection_delete_unopened(struct connection *conn)
 {
   close(conn->transport.fd);
-  acceptor_connection_gone(conn->worker->server, conn->worker, conn->peer);
+  acceptor_connection_gone(conn);
   mem_free(conn);
 }
 
@@ -154,9 +154,11 @@ void connection_open(struct connection *conn)
   conn->is_open = true;
   conn->active_ms = event_loop_now_ms(&worker->loop);
   list_append(&worker->connections, &conn->node);
-  atomic_fetch_add_explicit(&worker->counters.connections, 1, memory_order_relaxed);
-  atomic_fetch_add_explicit(&worker->counters.accepted, 1, memory_order_relaxed);
-  if (server->options.max_idle_ms >= 0) {
+  if (!conn->is_attached) {
+    atomic_fetch_add_explicit(&worker->counters.connections, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&worker->counters.accepted, 1, memory_order_relaxed);
+  }
+  if (server->options.max_idle_ms >= 0 && !conn->is_attached) {
     timer_start(&worker->loop, &conn->idle_timer, server->options.max_idle_ms, connection_on_idle);
   }
   if (server->callbacks.on_open != NULL) {
@@ -186,8 +188,10 @@ void connection_close(struct connection *conn)
   }
   close(conn->transport.fd);
   conn->transport.fd = -1;
-  atomic_fetch_sub_explicit(&worker->counters.connections, 1, memory_order_relaxed);
-  acceptor_connection_gone(server, worker, conn->peer);
+  if (!conn->is_attached) {
+    atomic_fetch_sub_explicit(&worker->counters.connections, 1, memory_order_relaxed);
+  }
+  acceptor_connection_gone(conn);
   if (server->callbacks.on_close != NULL) {
     server->callbacks.on_close(server->callbacks.arg, conn);
   }

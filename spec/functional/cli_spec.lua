@@ -1,18 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The command line: verbs, options, help, and one line with status 2 for what is wrong.
+local brokers = require "spec.support.broker"
 local unit = require "spec.support.unit"
 
 local PROGRAM = os.getenv "LUKA_PROGRAM" or "build/luka"
 
---- Runs the program to its end; standard output, standard error and exit status. Arguments are quoted for the shell.
-local function run(...)
+--- Runs the program to its end, with words of the shell before it; standard output, standard error and exit status.
+--- Arguments are quoted for the shell.
+local function run_with(before, ...)
   local folder = unit.temp_dir()
-  local words = { PROGRAM }
+  local words = { before .. PROGRAM }
   for _, word in ipairs { ... } do words[#words + 1] = "'" .. word:gsub("'", "'\\''") .. "'" end
   local command = ("%s >%s/out 2>%s/err </dev/null"):format(table.concat(words, " "), folder, folder)
   local status = os.execute("timeout 60 " .. command)
   return unit.read_file(folder .. "/out"), unit.read_file(folder .. "/err"), math.floor(status / 256)
 end
+
+local function run(...) return run_with("", ...) end
 
 describe("luka version", function()
   it("prints the version and the build of LuaJIT", function()
@@ -26,12 +30,11 @@ describe("luka version", function()
 end)
 
 describe("luka help", function()
-  it("lists the verbs that are there, and those to come", function()
+  it("lists the verbs", function()
     local out, err, status = run "help"
     assert.equal(0, status)
     assert.equal("", err)
-    for _, verb in ipairs { "serve", "version", "help" } do assert.truthy(out:find("\n  " .. verb .. " ", 1, true)) end
-    assert.truthy(out:find("refused until then: check console reload dump produce consume\n", 1, true))
+    for _, verb in ipairs { "serve", "check", "console", "reload", "dump", "produce", "consume", "version", "help" } do assert.truthy(out:find("\n  " .. verb .. " ", 1, true)) end
   end)
 
   it("explains a verb, in two spellings", function()
@@ -42,6 +45,72 @@ describe("luka help", function()
       assert.truthy(out:find("\n  " .. option .. " ", 1, true))
     end
     assert.equal(out, (run("serve", "--help")))
+    assert.equal(out, (run("serve", "-h", "x.lua")))
+    assert.equal((run "help"), (run "--help"))
+  end)
+
+  it("explains a key of a configuration, in each block that has it, as config.lua and as Kafka write it", function()
+    local out, err, status = run("help", "retention_ms")
+    assert.same({ "", 0 }, { err, status })
+    for _, block in ipairs { "defaults", "a topic" } do
+      assert.truthy(out:find("retention_ms of " .. block, 1, true))
+    end
+    for _, label in ipairs { "takes", "default", "new value", "example" } do
+      assert.truthy(out:find("\n  " .. label .. "  ", 1, true))
+    end
+    assert.equal(out, (run("help", "retention.ms")))
+  end)
+
+  it("lists the keys of a block", function()
+    for block, key in pairs { broker = "listen", defaults = "partitions", topic = "segment_bytes" } do
+      local out, _, status = run("help", block)
+      assert.equal(0, status)
+      assert.truthy(out:find("\n  " .. key .. " ", 1, true))
+    end
+  end)
+
+  it("says what serves for a config of Kafka's that is none here", function()
+    assert.equal("log_dirs, Kafka's log.dirs\n  Is set by `data` here.\n", (run("help", "log.dirs")))
+    assert.equal("broker_heartbeat_interval_ms, Kafka's broker.heartbeat.interval.ms\n  Is not supported yet.\n",
+      (run("help", "broker.heartbeat.interval.ms")))
+  end)
+end)
+
+describe("luka", function()
+  it("ends with status 1 and a line when standard output does not take what is printed", function()
+    for _, verb in ipairs { "version", "help" } do
+      local status = os.execute(("%s %s >/dev/full 2>%s"):format(PROGRAM, verb, unit.temp_dir() .. "/err"))
+      assert.equal(1, math.floor(status / 256))
+    end
+    local path = unit.temp_dir() .. "/err"
+    os.execute(("%s version >/dev/full 2>%s"):format(PROGRAM, path))
+    assert.equal("luka: cannot write to standard output: No space left on device\n", unit.read_file(path))
+  end)
+
+  it("has a line for an error of its own code, and a traceback with --debug", function()
+    local folder = unit.temp_dir()
+    os.execute(("cp -r lua/luka %s/"):format(folder))
+    unit.write_file(folder .. "/luka/cli/version.lua", "return { run = function() error 'oops' end }")
+    local before = ("env LUKA_LUA_PATH=%s "):format(folder)
+    local out, err, status = run_with(before, "version")
+    assert.same({ "", 1 }, { out, status })
+    assert.truthy(err:match "^luka: internal error: [^\n]*/version%.lua:1: oops\n$")
+    local _, traced = run_with(before, "version", "--debug")
+    assert.truthy(traced:match "^luka: internal error: [^\n]*oops\nstack traceback:\n")
+    unit.write_file(folder .. "/luka/cli/init.lua", "error 'worse'")
+    out, err, status = run_with(before, "version")
+    assert.truthy(err:match "^luka: internal error: [^\n]*/init%.lua:1: worse\n$")
+    assert.same({ "", 1 }, { out, status })
+  end)
+
+  it("reads no module of the folder that it is started in", function()
+    local folder = unit.temp_dir()
+    os.execute(("mkdir %s/luka"):format(folder))
+    unit.write_file(folder .. "/ffi.lua", "error 'taken'")
+    unit.write_file(folder .. "/luka/cli.lua", "error 'taken'")
+    local pipe = io.popen(("cd %s && LUA_PATH='./?.lua' $OLDPWD/%s version 2>&1"):format(folder, PROGRAM))
+    assert.truthy(pipe:read("*a"):find "^luka ")
+    pipe:close()
   end)
 end)
 
@@ -49,10 +118,10 @@ describe("a wrong command line", function()
   local cases = {
     { { "sevre" }, "luka: there is no verb 'sevre' and no such file, did you mean serve?" },
     { { "frobnicate" }, "luka: there is no verb 'frobnicate' and no such file; `luka help` lists them" },
-    { { "help", "vresion" }, "luka: there is no verb 'vresion', did you mean version?" },
-    { { "check" }, "luka: check is not supported yet" },
-    { { "console", "config.lua" }, "luka: console is not supported yet" },
-    { { "help", "dump" }, "luka: dump is not supported yet" },
+    { { "help", "vresion" }, "luka: there is no verb or key 'vresion', did you mean version?" },
+    { { "help", "retnetion.ms" }, "luka: there is no verb or key 'retnetion.ms', did you mean retention_ms?" },
+    { { "help", "frobnicate" }, "luka: there is no verb or key 'frobnicate'; `luka help` lists the verbs, "
+      .. "`luka help broker` and `luka help topic` the keys" },
     { { "version", "x" }, "luka: version: unexpected argument 'x'" },
     { { "serve", "a.lua", "b.lua" }, "luka: serve: unexpected argument 'b.lua'" },
     { { "--sett", "id=1" }, "luka: there is no option --sett, did you mean --set?" },
@@ -65,6 +134,8 @@ describe("a wrong command line", function()
     { { "--adpot" }, "luka: there is no option --adpot, did you mean --adopt?" },
     { { "--log-format=xml" }, "luka: --log-format: got 'xml', expected text or json" },
     { { "--debug=yes" }, "luka: --debug takes no value" },
+    { { "version", "--adopt" }, "luka: there is no option --adopt; `luka help version` lists them" },
+    { { "--adopt", "version" }, "luka: version takes no option --adopt; `luka help version` lists them" },
     { { "two\nlines" }, "luka: there is no verb 'two?lines' and no such file; `luka help` lists them" },
   }
   for _, case in ipairs(cases) do
@@ -77,6 +148,42 @@ describe("a wrong command line", function()
   end
 end)
 
+describe("a wrong command line with --log-format json", function()
+  it("is one JSON object", function()
+    for _, words in ipairs { { "--log-format=json", "sevre" }, { "sevre", "--log-format", "json" } } do
+      local out, err, status = run(unpack(words))
+      assert.truthy(err:match '^{"time":"[^"]+","level":"error","text":"luka: there is no verb \'sevre\' [^"]+"}\n$')
+      assert.same({ "", 2 }, { out, status })
+    end
+  end)
+end)
+
+describe("the completion for bash", function()
+  it("offers the topics of the broker that runs in this folder", function()
+    local folder = unit.temp_dir()
+    unit.write_file(folder .. "/config.lua", "topic 'clicks' {}\ntopic 'visits' {}\nbroker { console = 'console.sock' }")
+    local broker = brokers.start { config = folder .. "/config.lua", set = { "console=" .. folder .. "/console.sock" } }
+    local script = [[
+      completion=$PWD/completion/luka.bash program=$(realpath %s)
+      cd %s && source "$completion" && COMP_WORDS=("$program" consume "") COMP_CWORD=2 && _luka && echo "${COMPREPLY[*]}"
+    ]]
+    unit.write_file(folder .. "/script", script:format(PROGRAM, folder))
+    local pipe = io.popen("bash --norc " .. folder .. "/script 2>&1")
+    assert.equal("clicks visits\n", pipe:read "*a")
+    pipe:close()
+    assert.equal(0, broker:stop())
+  end)
+end)
+
+describe("what a configuration prints", function()
+  it("is a line of the log, in JSON with --log-format json", function()
+    local path = unit.temp_dir() .. "/config.lua"
+    unit.write_file(path, "print 'hello'\nbroker {}")
+    assert.truthy(select(2, run("check", path)):match "^%d[^ ]*Z info  [^\n]*hello\n$")
+    assert.truthy(select(2, run("check", path, "--log-format=json")):match '^{"time":"[^"]+","level":"info","text":"[^\n]*hello"}\n$')
+  end)
+end)
+
 describe("a wrong configuration", function()
   local function config(text)
     local path = unit.temp_dir() .. "/config.lua"
@@ -86,7 +193,7 @@ describe("a wrong configuration", function()
 
   it("gets one line with file and line, and status 2", function()
     local path = config "broker {\n  id = 'one',\n}"
-    for _, words in ipairs { { path }, { "serve", path } } do
+    for _, words in ipairs { { path }, { "serve", path }, { "check", path }, { "console", path }, { "reload", path } } do
       local out, err, status = run(unpack(words))
       assert.equal(path .. ':2: broker.id: got "one", expected a whole number from 0 to 2147483647\n', err)
       assert.equal("", out)
@@ -144,8 +251,9 @@ describe("a wrong configuration", function()
   it("is stopped when its file is a pipe that nobody writes to", function()
     local path = unit.temp_dir() .. "/pipe"
     os.execute("mkfifo " .. path)
-    local _, err, status = run(path)
-    assert.equal("the configuration took too long to read\n", err)
+    local _, err, status = run(path, "--log-format", "json")
+    assert.truthy(err:match '^{"time":"%d+%-%d+%-%d+T%d+:%d+:%d+%.%d+Z","level":"error",'
+      .. '"text":"the configuration took too long to read"}\n$')
     assert.equal(2, status)
   end)
 end)

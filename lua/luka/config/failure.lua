@@ -11,6 +11,8 @@
 
 local M = {}
 
+local TEXT_MAX = 600 -- of a text that user code raises, bytes
+
 local meta = { __tostring = function(err) return err.message end, __metatable = false }
 
 --- "config.lua:12", or "--set".
@@ -51,6 +53,19 @@ end
 ---@return boolean
 function M.is(err)
   return type(err) == "table" and type(rawget(err, "message")) == "string" and rawget(err, "code") == "config"
+end
+
+--- A text that is not longer than an error message may be; cut between characters.
+---
+---@param text string
+---@return string
+function M.cut(text)
+  if #text <= TEXT_MAX then return text end
+  local last = TEXT_MAX
+  while last > TEXT_MAX - 4 and text:byte(last + 1) and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xc0 do
+    last = last - 1
+  end
+  return text:sub(1, last) .. "..."
 end
 
 --- Makes a text one printable line.

@@ -4,8 +4,14 @@
 local environment = require "luka.sandbox.environment"
 local explain = require "luka.config.explain"
 local failure = require "luka.config.failure"
+local globals = require "luka.config.globals"
+local json = require "luka.native.json"
 local modules = require "luka.sandbox.modules"
 local new_settings = require("luka.config.settings").new
+local report = require "luka.config.report"
+local source = require "luka.config.source"
+local value_of = require "luka.config.value"
+local warnings = require "luka.config.warnings"
 local words_of = require "luka.config.words"
 
 ---@class (exact) luka.Host
@@ -13,17 +19,14 @@ local words_of = require "luka.config.words"
 ---@field position fun(): string?, integer?  file and line where user code ran last
 ---@field read fun(path: string): string?, string?, boolean?  a file; or nil, why not, whether it is missing
 ---@field print fun(text: string)  to the broker's log
----@field broker_types table<string, string>  Kafka's type of each broker config
----@field topic_types table<string, string>
----@field topic_broker_names table<string, string>  the broker config that is a topic config's default
 ---@field memory_bytes integer  what the evaluation may use
----@field foreign fun(name: string): string?  what to say about a broker config of Kafka's that is not served here
 ---@field check_broker fun(name: string, text: string): string?  what the config takes, when the text is not that
 ---@field check_topic fun(name: string, text: string): string?
 ---@field check_topic_name fun(name: string): string?  what is wrong, or nil; the same for the rest
 ---@field check_listen fun(text: string): string?
 ---@field check_advertised fun(text: string): string?
----@field set_broker fun(name: string, text: string): string?  keeps it
+---@field set_broker fun(name: string, text: string, path: string, place: string): string?  keeps it
+---@field clear_broker fun()  forgets what set_broker kept
 ---@field resolve_broker fun(): string?
 ---@field resolve_topic fun(configs: table): string?
 
@@ -72,23 +75,34 @@ local function source_line(files, where)
 end
 
 --- Clearer words for what Lua says.
-local function reword(host, files, env, where, text)
+local function reword(host, files, where, text)
   if text == "not enough memory" then
     return ("not enough memory: evaluation may use %d MiB"):format(host.memory_bytes / 1048576)
   end
-  return explain.message(text, source_line(files, where), env)
+  return explain.message(text, source_line(files, where))
+end
+
+--- The text of an error that may be anything: a table tells its own, if it can.
+local function text_of(err)
+  if type(err) == "string" or type(err) == "number" then return tostring(err) end
+  local meta = type(err) == "table" and debug.getmetatable(err)
+  if type(meta) == "table" and rawget(meta, "__tostring") then
+    local is_told, text = pcall(tostring, err)
+    if is_told and type(text) == "string" then return text end
+  end
+  return nil
 end
 
 --- The message for whatever user code raised.
-local function describe(host, files, env, err)
+local function describe(host, files, err)
   if failure.is(err) then return err.message end
-  if type(err) ~= "string" then
-    local where = files.position()
-    return failure.new(where, nil, ("the error raised is a %s, not a text"):format(type(err))).message
+  local raised = text_of(err)
+  if not raised then
+    return failure.new(files.position(), nil, ("the error raised is a %s, not a text"):format(type(err))).message
   end
-  local path, line, text = split(files, err)
+  local path, line, text = split(files, failure.cut(raised))
   local where = path and { source = path, line = line } or files.position()
-  return failure.new(where, nil, reword(host, files, env, where, text)).message
+  return failure.new(where, nil, reword(host, files, where, text)).message
 end
 
 local function folder_of(path)
@@ -107,46 +121,75 @@ local function printer(host)
   end
 end
 
+--- Runs the file and checks that somebody heeds what it says.
+local function run_file(host, files, path, words)
+  local function add(file, text) add_file(files, file, text) end
+  local text, err = host.read(path)
+  if not text then failure.raise({ source = path }, nil, "%s", err) end
+  add(path, text)
+  local env = globals.new(environment.new(host, {}), words)
+  env.print = printer(host)
+  env.require = modules.new(host, env, folder_of(path), add)
+  local value = modules.compile(path, text, env)()
+  if value ~= nil then
+    failure.raise(files.position(), nil, "returns %s, which nobody reads; write broker { ... }, defaults { ... } and "
+      .. 'topic "name" { ... }', value_of.show(value))
+  end
+end
+
+--- Whether a file says something, and no block of it would ever set anything: `broker = { ... }` for `broker { ... }`.
+local function is_idle(files)
+  local has_text = false
+  for _, file in pairs(files.by_path) do
+    has_text = has_text or source.tokens(file.text).count > 0
+    if #source.blocks(file.text, words_of.BLOCKS) > 0 then return false end
+  end
+  return has_text
+end
+
 --- Evaluates one configuration.
 ---
 ---@param host luka.Host
 ---@param path string?  nil: no file, all is default
 ---@param sets { [1]: string, [2]: string }[]
 ---@param is_debug boolean  add a traceback to errors of the file
+---@param wants_report boolean  give the result a function `report` that makes what luka.config.report tells, as JSON
 ---@return table? result  as luka.Settings.finish gives it
 ---@return string? message  one line
 ---@return string? trace
-function M.load(host, path, sets, is_debug)
+function M.load(host, path, sets, is_debug, wants_report)
   environment.seal(host)
   local files = { by_path = {}, short = {} }
   function files.position()
-    local source, line = host.position()
-    return { source = source or path or "--set", line = line }
+    local file, line = host.position()
+    return { source = file or path or "--set", line = line }
   end
   local settings = new_settings(host)
-  local env = environment.new(host, words_of.new(files, settings))
-  env.print = printer(host)
+  local words, calls = words_of.new(files, settings)
   local trace
 
   local function run()
     if path then
-      local function add(file, text) add_file(files, file, text) end
-      local text, err = host.read(path)
-      if not text then failure.raise({ source = path }, nil, "%s", err) end
-      add(path, text)
-      local chunk = modules.compile(path, text, env)
-      env.require = modules.new(host, env, folder_of(path), add)
-      chunk()
+      run_file(host, files, path, words)
+      if calls.count == 0 and is_idle(files) then
+        failure.raise({ source = path }, nil, 'sets nothing; write broker { ... }, defaults { ... } and topic "name" '
+          .. "{ ... }")
+      end
     end
     settings:override(sets)
-    return settings:finish()
+    local result = settings:finish()
+    result.warnings = warnings.of(settings)
+    if wants_report then
+      result.report = function() return json.encode(report.of(settings, result)) end
+    end
+    return result
   end
   local ok, result = xpcall(run, function(err)
-    if is_debug then trace = debug.traceback(failure.is(err) and err.message or tostring(err), 2) end
+    if is_debug then trace = debug.traceback(failure.is(err) and err.message or type(err) == "string" and err or "", 2) end
     return err
   end)
   if ok then return result end
-  return nil, failure.one_line(describe(host, files, env, result)), trace
+  return nil, failure.one_line(describe(host, files, result)), trace
 end
 
 return M

@@ -1,39 +1,59 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The keys of `broker { ... }` that are Luka's own, the words and keys that come later, and how keys relate to Kafka's
--- names. Kafka's configs themselves are defined, and checked, in core/metadata/.
+-- The configuration language: its words, the keys of each block, and what may stand there. Kafka's configs come from
+-- core/metadata/ by way of luka.config.kafka; the rest is here. Errors, docs/config.md, types/luka.lua and `luka help
+-- KEY` are all made from this.
+local kafka = require "luka.config.kafka"
 
 ---@class (exact) luka.ConfigKey
----@field type "integer"|"choice"|"path"|"paths"|"listen"|"advertise"
+---@field type "integer"|"choice"|"path"|"paths"|"socket"|"listen"|"advertise"
+---@field default any
+---@field default_text string?  what holds when there is no default
+---@field in_data string?  the default is this file in the first of data
 ---@field min integer?
 ---@field max integer?  of an integer, or length of a list
----@field unit string?
+---@field unit "ms"|"bytes"|nil
 ---@field choices string[]?
+---@field reload boolean?  a new value takes effect at a reload; otherwise at the next start (Kafka's configs:
+---                          broker_config_is_reloadable() of core/metadata/broker_config.h)
+---@field example string  Lua source
 ---@field text string  one sentence for documentation
 
 local M = {}
 
+--- Most topics of one configuration. More than that are no configuration but data, and what evaluates it has limits.
+M.TOPICS_MAX = 5000
+--- Most keys of one block; far more than there are.
+M.KEYS_MAX = 1000
+
+--- The keys of `broker { ... }` that are Luka's own.
 ---@type table<string, luka.ConfigKey>
 M.BROKER = {
-  id = { type = "integer", min = 0, max = 2147483647,
-    text = "Id of this broker; by default 1." },
-  listen = { type = "listen", max = 16,
-    text = "Addresses to listen on; by default 127.0.0.1:9092. Port 0 takes a free one, 0.0.0.0 all interfaces." },
-  advertise = { type = "advertise",
-    text = "Addresses that clients are told, one for each of listen; by default the same, or the host's name." },
-  data = { type = "paths",
-    text = "Log directories, one per disk; by default luka-data. Relative to where the broker is started." },
-  metadata = { type = "path", text = "File of the metastore; by default luka.mdb in the first of data." },
-  workers = { type = "integer", min = 1, max = 256, text = "Network threads; by default one per core." },
-  log_level = { type = "choice", choices = { "error", "warn", "info", "debug" },
-    text = "What the broker logs; by default info." },
-  log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes",
-    text = "Free space below which a log directory takes no more writes; by default 256 MiB." },
+  id = { type = "integer", min = 0, max = 2147483647, default = 1, example = "1",
+    text = "Id of this broker." },
+  listen = { type = "listen", max = 16, default = { "127.0.0.1:9092" }, example = '{ "0.0.0.0:9092" }',
+    text = "Addresses to listen on; port 0 takes a free one, 0.0.0.0 all interfaces." },
+  advertise = { type = "advertise", default_text = "as listen, or the host's name for 0.0.0.0",
+    example = '{ "kafka.example.com:9092" }', text = "Addresses that clients are told, one for each of listen." },
+  data = { type = "paths", default = { "luka-data" }, example = '{ "/disk1/luka", "/disk2/luka" }',
+    text = "Log directories, one per disk; relative to where the broker is started." },
+  metadata = { type = "path", in_data = "luka.mdb", example = '"data/luka.mdb"',
+    text = "File of the metastore: topics, configs, producer ids." },
+  console = { type = "socket", in_data = "console.sock", example = '"/run/luka/console.sock"',
+    text = "Unix socket of the console, which only the broker's user can open; false: none." },
+  workers = { type = "integer", min = 1, max = 256, default_text = "one per core", example = "2",
+    text = "Network threads." },
+  lua_memory = { type = "integer", min = 16777216, max = 1099511627776, unit = "bytes", default = 67108864,
+    reload = true, example = "64 * MiB", text = "Memory that each of the broker's Lua states may use." },
+  lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50, reload = true, example = "50",
+    text = "How long one call of a function of yours, such as a hook, may take." },
+  log_level = { type = "choice", choices = { "error", "warn", "info", "debug" }, default_text = '"info"',
+    reload = true, example = '"debug"', text = "What the broker logs; --log-level wins over it." },
+  log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,
+    reload = true, example = "1 * GiB", text = "Free space below which a log directory takes no more writes." },
 }
 
 --- Keys that will exist, and say so until they do.
-M.BROKER_LATER = {
-  console = true, zookeeper = true, inter_broker_listener = true, lua_memory = true, lua_budget_ms = true,
-}
+M.BROKER_LATER = { zookeeper = true, inter_broker_listener = true }
 M.TOPIC_LATER = { partitioner = true, retention = true, transform = true, jit = true, archive = true, placement = true }
 
 --- Words that will exist; "call" is a function, "table" is indexed.
@@ -42,71 +62,71 @@ M.WORDS_LATER = {
   reload = "call", shared = "call",
 }
 
---- Kafka's broker configs that mean the same in different units: the first given wins in Kafka.
-M.FAMILIES = {
-  { "log.retention.ms", "log.retention.minutes", "log.retention.hours" },
-  { "log.roll.ms", "log.roll.hours" },
-  { "log.roll.jitter.ms", "log.roll.jitter.hours" },
-}
-
 --- Keys that others use for what `listen` and `data` are here.
 M.BROKER_OTHERS = {
   address = "listen", bind = "listen", broker_id = "id", data_dir = "data", host = "listen", listener = "listen",
   node_id = "id", port = "listen",
 }
 
---- Keys of `defaults { ... }` and of topics that are not topic configs.
+--- Keys of `defaults { ... }` and of topics that are not topic configs: the broker config of that meaning.
 M.DEFAULTS = { partitions = "num.partitions", replication_factor = "default.replication.factor" }
+---@type table<string, luka.ConfigKey>
 M.TOPIC = {
-  partitions = { type = "integer", min = 1, max = 100000, text = "Number of partitions; by default num_partitions." },
-  replication_factor = { type = "integer", min = 1, max = 32767,
-    text = "Number of replicas; by default default_replication_factor." },
+  partitions = { type = "integer", min = 1, max = 100000, default_text = "num_partitions", example = "6",
+    text = "Number of partitions; it can grow, not shrink." },
+  replication_factor = { type = "integer", min = 1, max = 32767, default_text = "default_replication_factor",
+    example = "1", text = "Number of replicas of each partition." },
 }
 
---- Kafka's name of a key: "retention_ms" is "retention.ms".
+--- The blocks, in the order of documentation.
+M.BLOCKS = { "broker", "defaults", "topic" }
+
+--- The config of Kafka's behind a key of a block; nil for our own keys and unknown ones.
 ---
+---@param block string
 ---@param key string
----@return string
-function M.dotted(key)
-  return (key:gsub("_", "."))
+---@return luka.KafkaConfig?
+function M.kafka_config(block, key)
+  local name = kafka.dotted(key)
+  if block == "topic" then return kafka.TOPIC[name] end
+  if block == "broker" then return kafka.BROKER[name] end
+  local broker_name = M.DEFAULTS[key]
+  if broker_name then return kafka.BROKER[broker_name] end
+  local def = kafka.TOPIC[name]
+  return def and def.default_key and kafka.BROKER[def.broker_name] or nil
 end
 
---- The key of a Kafka name.
+--- The keys that may stand in a block, sorted.
 ---
----@param name string
----@return string
-function M.snake(name)
-  return (name:gsub("%.", "_"))
+---@param block "broker"|"defaults"|"topic"
+---@return string[]
+function M.keys(block)
+  local keys = {}
+  for key in pairs(block == "broker" and M.BROKER or M.TOPIC) do keys[#keys + 1] = key end
+  for _, def in pairs(block == "broker" and kafka.BROKER or kafka.TOPIC) do
+    if def.is_supported and (block ~= "defaults" or def.default_key) then keys[#keys + 1] = def.key end
+  end
+  table.sort(keys)
+  return keys
 end
 
 --- The key of `defaults` and topics that has a broker config's meaning.
 ---
 ---@param name string  "log.retention.hours"
----@param topic_broker_names table<string, string>  the broker config that is a topic config's default
 ---@return string? key  "retention_ms"
-function M.topic_key(name, topic_broker_names)
+function M.topic_key(name)
   for key, broker_name in pairs(M.DEFAULTS) do
     if broker_name == name then return key end
   end
-  for _, member in ipairs(M.family(name)) do
-    for topic_name, broker_name in pairs(topic_broker_names) do
-      if broker_name == member then return M.snake(topic_name) end
-    end
-  end
-  return nil
+  local def = kafka.topic_of(name)
+  return def and def.key or nil
 end
 
---- The other names of a config's family, itself included.
+--- What `luka help KEY` prints about a key, or nil when there is none of that name.
 ---
----@param name string
----@return string[]
-function M.family(name)
-  for _, names in ipairs(M.FAMILIES) do
-    for _, member in ipairs(names) do
-      if member == name then return names end
-    end
-  end
-  return { name }
-end
+---@param key string  "retention_ms", or Kafka's "retention.ms"
+---@return string? text  several lines
+---@return string? nearest  a key of a similar name
+function M.describe(key) return require("luka.config.describe").text(key) end
 
 return M

@@ -134,7 +134,7 @@ local function read_keys(tokens, open)
   return keys, earlier, close_line
 end
 
---- Finds all calls `word { ... }` and `word "name" { ... }`, with or without parentheses.
+--- Finds all calls `word { ... }`, `word "name" { ... }` and `word("name", { ... })`, with or without parentheses.
 ---
 ---@param text string
 ---@param words table<string, any>  the words to look for, as keys
@@ -154,7 +154,7 @@ function M.blocks(text, words)
       local at, name = skip(i + 1, "("), nil
       if kinds[at] == "string" then
         name = texts[at]
-        at = skip(skip(at + 1, ")"), "(")
+        at = skip(skip(skip(at + 1, ","), ")"), "(")
       end
       if kinds[at] == "other" and texts[at] == "{" then
         local keys, earlier, close_line = read_keys(tokens, at)

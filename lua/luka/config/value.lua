@@ -17,7 +17,10 @@ function M.show(value)
     if #text > SHOWN then text = text:sub(1, SHOWN) .. "..." end
     return '"' .. text .. '"'
   end
-  if kind == "number" then return M.number(value) or tostring(value) end
+  if kind == "number" then
+    local is_whole = value == math.floor(value) and math.abs(value) < 1e18
+    return M.number(value) or is_whole and ("%.0f"):format(value) or tostring(value)
+  end
   if kind == "boolean" or kind == "nil" then return tostring(value) end
   if kind == "cdata" then return tostring(value) end
   return "a " .. kind

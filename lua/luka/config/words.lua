@@ -42,13 +42,14 @@ local function each_field(files, word, name, path, values, origin, take)
     failure.raise(origin, path, "got %s, expected a table: %s", value_of.show(values), example)
   end
   local block = block_of(files, word, name, origin)
-  local keys = {}
+  local keys, too_many = {}, schema.KEYS_MAX
   local function line_of(key) return block and block.keys[key] or origin.line end
   for key in next, values do
     if type(key) ~= "string" then
       failure.raise(origin, path, "got %s without a key, expected key = value", value_of.show(values[key]))
     end
     keys[#keys + 1] = key
+    if #keys > too_many then failure.raise(origin, path, "has more than %d keys", too_many) end
   end
   table.sort(keys, function(a, b)
     local line_a, line_b = line_of(a), line_of(b)
@@ -66,9 +67,10 @@ local function each_field(files, word, name, path, values, origin, take)
 end
 
 --- A word that may be used once.
-local function once_word(files, word, take)
+local function once_word(files, calls, word, take)
   local first
   return function(values)
+    calls.count = calls.count + 1
     local origin = caller(files)
     if first then failure.raise(origin, word, "given already at %s", failure.where(first)) end
     first = origin
@@ -87,16 +89,18 @@ end
 ---
 ---@param files luka.Files
 ---@param settings luka.Settings
----@return table<string, any> words
+---@return table<string, any> words  luka.config.globals makes globals of them
+---@return { count: integer } calls  how often one that sets something was called
 function M.new(files, settings)
-  local words = {}
+  local words, calls = {}, { count = 0 }
   for name, value in pairs(units) do words[name] = value end
   for name, kind in pairs(schema.WORDS_LATER) do words[name] = later_word(files, name, kind) end
-  words.broker = once_word(files, "broker", function(...) settings:set_broker(...) end)
-  words.defaults = once_word(files, "defaults", function(...) settings:set_default(...) end)
-  words.topic = function(name)
+  words.broker = once_word(files, calls, "broker", function(...) settings:set_broker(...) end)
+  words.defaults = once_word(files, calls, "defaults", function(...) settings:set_default(...) end)
+  words.topic = function(name, ...)
+    calls.count = calls.count + 1
     local topic = settings:add_topic(name, caller(files))
-    return function(values)
+    local function take(values)
       local origin = caller(files)
       if topic.is_complete then
         failure.raise(origin, topic.path, "given already at %s", failure.where(topic.origin))
@@ -104,8 +108,10 @@ function M.new(files, settings)
       each_field(files, "topic", name, topic.path, values, origin, function(...) settings:set_topic(topic, ...) end)
       topic.is_complete = true
     end
+    if select("#", ...) == 0 then return take end
+    take((...))
   end
-  return words
+  return words, calls
 end
 
 return M

@@ -196,8 +196,8 @@ describe("a log manager", function()
       assert.equal(0, C.log_manager_claim(mgr, 7, "c7", "/m/luka.mdb"))
       C.log_manager_abandon(mgr)
       local a, b = unit.read_file(dir .. "/a/meta.properties"), unit.read_file(dir .. "/b/meta.properties")
-      assert.is_truthy(a:match "^version=1\nnode.id=7\ncluster.id=c7\ndirectory.id=[%w_-]+\nluka.metadata=/m/luka.mdb\n"
-        .. "luka.directories=[%w_-]+,[%w_-]+\n$")
+      assert.equal(("%s/a\\n%s/b"):format(dir, dir), a:match("^version=1\nnode.id=7\ncluster.id=c7\ndirectory.id=[%w_-]+\n"
+        .. "luka.metadata=/m/luka.mdb\nluka.directories=[%w_-]+,[%w_-]+\nluka.paths=(%S+)\n$"))
       assert.not_equal(a, b)
       mgr = assert(logs.new({ dir .. "/a", dir .. "/b" }, { node_id = 7, metadata = "/m/luka.mdb" }))
       assert.same({ 7, "c7", "/m/luka.mdb", false }, { identity(mgr) })

@@ -34,9 +34,10 @@ describe("a value of the wrong type or range", function()
     { "names the unit of Kafka's configs", "broker { log_retention_ms = 'foobar' }",
       'config.lua:1: broker.log_retention_ms: got "foobar", expected a whole number of ms' },
     { "may be a duration with a unit in a string", "topic 'a' {\n  retention_ms = '7d' }",
-      'config.lua:2: topic "a".retention_ms: got "7d", expected a whole number of ms, at least -1' },
+      'config.lua:2: topic "a".retention_ms: got "7d", expected a whole number of ms, at least -1; write days(7)' },
     { "may be a size with a unit in a string", "broker { log_segment_bytes = '10MB' }",
-      'config.lua:1: broker.log_segment_bytes: got "10MB", expected a whole number of bytes from 1048576 to 2147483647' },
+      'config.lua:1: broker.log_segment_bytes: got "10MB", expected a whole number of bytes from 1048576 to 2147483647; '
+        .. "write 10 * MiB" },
     { "may be a fraction where Kafka wants an integer", "broker { log_segment_bytes = 2000000.5 }",
       "config.lua:1: broker.log_segment_bytes: got 2000000.5, expected a whole number of bytes from 1048576 to 2147483647" },
     { "names the choices of Kafka's configs", "broker { compression_type = 'lz5' }",
@@ -57,11 +58,20 @@ describe("a value of the wrong type or range", function()
       "config.lua:1: broker.data: got an empty list, expected a path" },
     { "may be an empty path", "broker { metadata = '' }",
       'config.lua:1: broker.metadata: got "", expected a path' },
+    { "may be true where a path or false is wanted", "broker { console = true }",
+      "config.lua:1: broker.console: got true, expected a path, or false for none" },
+    { "may be a memory too small to work with", "broker { lua_memory = 1 * MiB }",
+      "config.lua:1: broker.lua_memory: got 1048576, expected a whole number of bytes from 16777216 to 1099511627776" },
+    { "may be a budget of nothing", "broker { lua_budget_ms = 0 }",
+      "config.lua:1: broker.lua_budget_ms: got 0, expected a whole number of ms from 1 to 60000" },
     { "may be a text with a zero byte", "broker { data = 'a\\0b' }",
       'config.lua:1: broker.data: got "a\\x00b", expected a path' },
     { "may be a number whose digits Lua has lost", "broker { log_retention_bytes = 9007199254740993 }",
-      "config.lua:1: broker.log_retention_bytes: 9.007199254741e+15 is 2^53 or more, where Lua numbers are not exact; "
+      "config.lua:1: broker.log_retention_bytes: 9007199254740992 is 2^53 or more, where Lua numbers are not exact; "
         .. "write it as a string, or with LL behind it" },
+    { "may be one of our own whose digits Lua has lost", "broker { log_dir_reserve_bytes = 9007199254740993 }",
+      "config.lua:1: broker.log_dir_reserve_bytes: got 9007199254740992, expected a whole number of bytes from 0 to "
+        .. "9007199254740991" },
     { "may be infinite", "broker { log_retention_bytes = math.huge }",
       "config.lua:1: broker.log_retention_bytes: got inf, expected a finite number" },
     { "may be the number of partitions", "topic 'a' {\n  partitions = 0,\n}",
@@ -125,8 +135,8 @@ describe("an unknown key or word", function()
       "config.lua:1: broker.retention_ms: belongs in defaults { ... } or in a topic" },
     { "is sent from defaults to broker", "defaults { workers = 1 }",
       "config.lua:1: defaults.workers: belongs in broker { ... }" },
-    { "is sent from defaults to a topic", "defaults { luka_validate = 'full' }",
-      "config.lua:1: defaults.luka_validate: has no default for all topics; set it in a topic" },
+    { "is sent from defaults to a topic", "defaults { remote_storage_enable = true }",
+      "config.lua:1: defaults.remote_storage_enable: has no default for all topics; set it in a topic" },
     { "gets our key for one of Kafka's", "broker { log_dirs = 'x' }",
       "config.lua:1: broker.log_dirs: is set by `data` here" },
     { "is told apart from Kafka's that are not served", "broker { group_max_size = 5 }",
@@ -139,6 +149,12 @@ describe("an unknown key or word", function()
       'config.lua:1: topic "a".log_retention_ms: unknown key, write retention_ms' },
     { "gets a topic's config for the broker's in another unit", "topic 'a' { log_retention_hours = 1 }",
       'config.lua:1: topic "a".log_retention_hours: unknown key, write retention_ms' },
+    { "gets a default for the broker's config of that meaning", "defaults { log_retention_ms = 1 }",
+      "config.lua:1: defaults.log_retention_ms: unknown key, write retention_ms" },
+    { "gets a default for the broker's in another unit", "defaults { log_retention_hours = 1 }",
+      "config.lua:1: defaults.log_retention_hours: unknown key, write retention_ms" },
+    { "gets only what may stand there", "defaults { remote_storage_enabel = true }",
+      "config.lua:1: defaults.remote_storage_enabel: unknown key" },
     { "gets a topic's key for the broker's number of partitions", "topic 'a' { num_partitions = 1 }",
       'config.lua:1: topic "a".num_partitions: unknown key, write partitions' },
     { "is sent from a topic to broker", "topic 'a' { workers = 1 }",
@@ -151,6 +167,11 @@ describe("an unknown key or word", function()
     { "gets the unit for its small letters", "topic 'a' { retention_bytes = 5 * mb }",
       "config.lua:1: unknown word mb, did you mean MiB?" },
     { "gets no word when nothing is near", "frobnicate()", "config.lua:1: unknown word frobnicate" },
+    { "gets the nearest word when it is a value", "topic 'a' {\n  retention_bytes = GB,\n}",
+      "config.lua:2: unknown word GB, did you mean GiB?" },
+    { "gets a variable of the file", "local_days = 7\nbroker { id = local_dais }",
+      "config.lua:2: unknown word local_dais, did you mean local_days?" },
+    { "is a misspelt false", "broker {\n  console = flase }", "config.lua:2: unknown word flase" },
     { "is found in a table made elsewhere", "local t = {\n wokers = 1 }\nbroker(t)",
       "config.lua:3: broker.wokers: unknown key, did you mean workers?" },
   }
@@ -176,10 +197,46 @@ describe("a word used in the wrong way", function()
   }
 end)
 
+describe("two settings that do not agree", function()
+  refuses {
+    { "are blamed on the one that made it so, not on one whose name is in the message",
+      "topic 'a' {\n  leader_replication_throttled_replicas = '*',\n  remote_storage_enable = true,\n  preallocate = true }",
+      'config.lua:3: topic "a".remote_storage_enable: Tiered Storage functionality is disabled in the broker. Topic cannot '
+        .. "be configured with remote log storage." },
+    { "are blamed on the later one", "topic 'a' {\n  max_compaction_lag_ms = 5,\n  min_compaction_lag_ms = 10,\n}",
+      'config.lua:3: topic "a".min_compaction_lag_ms: conflict topic config setting min.compaction.lag.ms (10) > '
+        .. "max.compaction.lag.ms (5)" },
+    { "may be a range that only the core knows", "broker {\n  log_roll_hours = 1,\n  log_roll_ms = 0,\n}",
+      "config.lua:3: broker.log_roll_ms: got 0, expected 1 and more" },
+  }
+end)
+
+describe("a file that nobody would heed", function()
+  refuses {
+    { "returns a table", "\nreturn { broker = { id = 1 } }",
+      "config.lua:2: returns a table, which nobody reads; write broker { ... }, defaults { ... } and topic \"name\" { ... }" },
+    { "returns a number", "broker { id = 1 } return 1",
+      "config.lua:1: returns 1, which nobody reads; write broker { ... }, defaults { ... } and topic \"name\" { ... }" },
+    { "sets variables for words", "broker = { id = 1 }",
+      "config.lua:1: broker is a word of the configuration and cannot be set: write broker { ... }" },
+    { "sets a unit", "KiB = 1000", "config.lua:1: KiB is a word of the configuration and cannot be set" },
+    { "sets only variables", "id = 1\nlisten = { '127.0.0.1:1' }",
+      'config.lua: sets nothing; write broker { ... }, defaults { ... } and topic "name" { ... }' },
+  }
+
+  it("may be one whose words are not called this time", function()
+    assert.truthy(evaluate.text "if os.getenv 'NO_SUCH_VARIABLE' then broker { id = 2 } end")
+  end)
+
+  it("may be one of comments", function() assert.truthy(evaluate.text "-- nothing\n--[[ to say ]]") end)
+end)
+
 describe("a replication factor above 1", function()
   refuses {
     { "is refused as a default", "defaults {\n  replication_factor = 3,\n}",
       "config.lua:2: defaults.replication_factor: got 3, but this broker is alone: the replication factor is 1" },
+    { "is refused in a topic", "topic 'a' {\n  replication_factor = 2 }",
+      'config.lua:2: topic "a".replication_factor: got 2, but this broker is alone: the replication factor is 1' },
     { "is refused as a broker config", "broker { default_replication_factor = 2 }",
       "config.lua:1: broker.default_replication_factor: got 2, but this broker is alone: the replication factor is 1" },
   }
@@ -187,12 +244,10 @@ end)
 
 describe("what comes later", function()
   refuses {
-    { "is refused as a broker key", "broker {\n  console = 'data/console.sock' }",
-      "config.lua:2: broker.console: is not supported yet" },
     { "is refused as ZooKeeper", "broker { zookeeper = '10.0.0.1:2181/luka' }",
       "config.lua:1: broker.zookeeper: is not supported yet" },
-    { "is refused as a limit of policies", "broker { lua_memory = 64 * MiB }",
-      "config.lua:1: broker.lua_memory: is not supported yet" },
+    { "is refused as a listener between brokers", "broker { inter_broker_listener = 'x' }",
+      "config.lua:1: broker.inter_broker_listener: is not supported yet" },
     { "is refused where Kafka's config would be ignored", "broker { log_cleaner_delete_retention_ms = 1000 }",
       "config.lua:1: broker.log_cleaner_delete_retention_ms: is Kafka's, and not supported yet" },
     { "is refused as a default that would be ignored", "defaults {\n  delete_retention_ms = 1000,\n}",
@@ -254,6 +309,17 @@ describe("an error in the program", function()
     { "raised without a place gets the last line that ran", "\n\nerror('boom', 0)", "config.lua:3: boom" },
     { "may be a table", "\nerror({})", "config.lua:2: the error raised is a table, not a text" },
     { "may be nil", "error()", "config.lua:1: the error raised is a nil, not a text" },
+    { "may be a function", "error(print)", "config.lua:1: the error raised is a function, not a text" },
+    { "may be a thread", "error(coroutine.create(print))", "config.lua:1: the error raised is a thread, not a text" },
+    { "may be C data", "error(1LL)", "config.lua:1: the error raised is a cdata, not a text" },
+    { "may be a number", "error(42)", "config.lua:1: 42" },
+    { "may be a table that tells its text", "\nerror(setmetatable({}, { __tostring = function() return 'boom' end }))",
+      "config.lua:2: boom" },
+    { "may be a table that cannot tell its text", "\nerror(setmetatable({}, { __tostring = function() error 'no' end }))",
+      "config.lua:2: the error raised is a table, not a text" },
+    { "may be a table whose text is none", "\nerror(setmetatable({}, { __tostring = function() return 5 end }))",
+      "config.lua:2: the error raised is a table, not a text" },
+    { "may look like one of ours", "error({ code = 'config', message = 'a\\nb' })", "a | b" },
     { "may have several lines and control characters", "error('a\\nb\\27[31m\\200')", "config.lua:1: a | b\\x1b[31m\\xc8" },
     { "may come out of many coroutines",
       "local function nest(n) if n == 0 then error 'deep' end coroutine.wrap(nest)(n - 1) end\nnest(5)",
@@ -261,6 +327,12 @@ describe("an error in the program", function()
     { "of a library function names the call", "\nlocal x = ('x'):rep({})",
       "config.lua:2: bad argument #1 to 'rep' (number expected, got table)" },
   }
+
+  it("is cut when it is long, between characters", function()
+    assert.equal("config.lua:1: " .. ("x"):rep(600) .. "...", refusal "error(('x'):rep(1e6), 0)")
+    assert.equal("config.lua:1: " .. ("\195\164"):rep(300) .. "...", refusal "error(('\195\164'):rep(1e6), 0)")
+    assert.equal("config.lua:1: x" .. ("\195\164"):rep(299) .. "...", refusal "error('x' .. ('\195\164'):rep(1e6), 0)")
+  end)
 
   it("has a traceback when it is asked for", function()
     local _, message, trace = evaluate.text("local function f() error 'boom' end\nf()", nil, true)
@@ -330,11 +402,15 @@ describe("--set", function()
     ["partitions=5"] = "--set partitions: unknown key, did you mean num_partitions?",
     ["log_dir_reserve_bytes=64MiB"] =
       '--set log_dir_reserve_bytes: got "64MiB", expected a whole number of bytes from 0 to 9007199254740991; '
-        .. "units work only in config.lua",
+        .. "write 67108864",
     ["log_retention_ms=7d"] =
-      '--set log_retention_ms: got "7d", expected a whole number of ms; units work only in config.lua',
+      '--set log_retention_ms: got "7d", expected a whole number of ms; write 604800000',
     ["log.retention.ms=days(7)"] =
-      '--set log.retention.ms: got "days(7)", expected a whole number of ms; units work only in config.lua',
+      '--set log.retention.ms: got "days(7)", expected a whole number of ms; write 604800000',
+    ["log.retention.ms=7 moons"] =
+      '--set log.retention.ms: got "7 moons", expected a whole number of ms; units work only in config.lua',
+    ["log.retention.hours=2d"] = '--set log.retention.hours: got "2d", expected a whole number of hours '
+      .. "from -2147483648 to 2147483647; write 48",
     ["log.retention.ms=x"] = '--set log.retention.ms: got "x", expected a whole number of ms',
     ["retentoin_ms=1"] = "--set retentoin_ms: unknown key, did you mean log_retention_ms?",
     ["default.replication.factor=2"] =
@@ -342,7 +418,9 @@ describe("--set", function()
     ["listen=127.0.0.1:1,127.0.0.1:2"] =
       '--set listen: got "127.0.0.1:1,127.0.0.1:2": repeat --set listen= for each address',
     ["log_segment_bytes=1"] = '--set log_segment_bytes: got "1", expected a whole number of bytes from 1048576 to 2147483647',
-    ["console=x"] = "--set console: is not supported yet",
+    ["zookeeper=x"] = "--set zookeeper: is not supported yet",
+    ["remote.storage.enable=true"] =
+      '--set remote.storage.enable: is a topic config: write it in config.lua, topic "..." { remote_storage_enable = ... }',
     ["listeners=x"] = "--set listeners: is set by `listen` here",
   } do
     it("refuses " .. sets, function() assert.equal(expected, refusal("", { sets })) end)

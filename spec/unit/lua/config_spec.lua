@@ -15,7 +15,11 @@ describe("config.lua", function()
     assert.same({ "127.0.0.1:9092" }, config.listen)
     assert.same({}, config.advertise)
     assert.same({ "luka-data" }, config.data)
-    assert.is_nil(config.metadata)
+    assert.is_false(config.is_id_set)
+    assert.equal("luka-data/luka.mdb", config.metadata)
+    assert.equal("luka-data/console.sock", config.console)
+    assert.equal(67108864, config.lua_memory_bytes)
+    assert.equal(50, config.lua_budget_ms)
     assert.equal(0, config.workers)
     assert.equal(-1, config.log_level)
     assert.equal(268435456, config.log_dir_reserve_bytes)
@@ -37,6 +41,9 @@ describe("config.lua", function()
         advertise = { "a.example.com:1", "b.example.com:2" },
         data = { "one", "two" },
         metadata = "meta.mdb",
+        console = "run/luka.sock",
+        lua_memory = 32 * MiB,
+        lua_budget_ms = seconds(1),
         workers = 3,
         log_level = "debug",
         log_dir_reserve_bytes = 1 * GiB,
@@ -47,9 +54,24 @@ describe("config.lua", function()
     assert.same({ "a.example.com:1", "b.example.com:2" }, config.advertise)
     assert.same({ "one", "two" }, config.data)
     assert.equal("meta.mdb", config.metadata)
+    assert.equal("run/luka.sock", config.console)
+    assert.equal(33554432, config.lua_memory_bytes)
+    assert.equal(1000, config.lua_budget_ms)
+    assert.is_true(config.is_id_set)
     assert.equal(3, config.workers)
     assert.equal(3, config.log_level)
     assert.equal(1073741824, config.log_dir_reserve_bytes)
+  end)
+
+  it("keeps metastore and console in the first log directory unless it says otherwise", function()
+    local config = load "broker { data = { 'one', 'two' } }"
+    assert.equal("one/luka.mdb", config.metadata)
+    assert.equal("one/console.sock", config.console)
+  end)
+
+  it("has no console when that is false", function()
+    assert.is_nil(load("broker { console = false }").console)
+    assert.is_nil(load("", { "console=false" }).console)
   end)
 
   it("takes one address or directory without a list", function()
@@ -76,6 +98,24 @@ describe("config.lua", function()
     assert.equal(86400000, config.retention_ms)
     assert.equal(5242880, config.segment_bytes)
     assert.equal(3, config.cleanup_policy)
+  end)
+
+  it("sets Luka's own topic configs for all topics", function()
+    local config = load "defaults { luka_producer_type = 'sync', luka_validate = 'full' }"
+    assert.equal(1, config.luka_producer_type)
+    assert.equal(1, config.luka_validate)
+    assert.equal(1, load("", { "luka.producer.type=sync" }).luka_producer_type)
+  end)
+
+  it("takes a topic and its settings in one call", function()
+    local config = load 'topic("a", {\n  partitions = 3,\n})\ntopic("b")({ partitions = 4 })'
+    assert.equal(3, config.topics[1].partitions)
+    assert.equal(4, config.topics[2].partitions)
+  end)
+
+  it("may use variables of its own", function()
+    assert.equal(7, load("days_kept = 7\nfunction id() return days_kept end\nbroker { id = id() }").id)
+    assert.equal(1, load("broker { id = rawget(_G, 'nothing') or 1 }").id)
   end)
 
   it("lets milliseconds win over hours, as Kafka does", function()
@@ -154,7 +194,7 @@ end)
 
 describe("require in config.lua", function()
   it("runs a file next to it, once, and gives its value", function()
-    evaluate.write("one.lua", "count = (count or 0) + 1\nreturn { id = 40 + count }")
+    evaluate.write("one.lua", "count = (rawget(_G, 'count') or 0) + 1\nreturn { id = 40 + count }")
     assert.equal(41, load("require 'one' broker { id = require('one').id }").id)
   end)
 

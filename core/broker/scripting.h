@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The script thread (lua/script.h) as part of a broker: what it is started with, and what of the broker its code can
+// reach. From the main thread.
+#pragma once
+
+#include <stdint.h>
+
+#include "lua/script.h"
+
+struct broker_options;
+struct reloader;
+struct server;
+
+enum { SCRIPTING_SERVICES = 1 };
+
+/// What it works with; borrowed until script_stop().
+struct scripting {
+  const struct broker_options *options; ///< of the broker
+  int32_t broker_id;                    ///< of this broker
+  const char *cluster_id;               ///< of its cluster
+  struct server *server;                ///< accepts already
+  struct reloader *reloader;            ///< reads the configuration again
+  // Made by scripting_start().
+  struct script_service services[SCRIPTING_SERVICES]; ///< reload(): what reload_report_json() says, or why not
+};
+
+/// Opens the console, where there is to be one, and starts the script thread. A disk on which there is no room for a
+/// socket is no reason not to serve: that is logged.
+///
+/// @param parts  borrowed until script_delete()
+/// @param[out] script  owned: script_delete(); NULL: there is no console
+/// @return 0; ERR_BUSY, ERR_EXISTS, ERR_NOT_FOUND, ERR_PERMISSION ... with a sentence for the user
+int scripting_start(struct scripting *parts, struct script **script);

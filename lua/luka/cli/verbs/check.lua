@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The description of `luka check`.
+local verbs = require "luka.cli.verbs"
+
+---@type luka.Verb
+return {
+  summary = "check a configuration, start nothing",
+  text = {
+    "Evaluates a configuration as `serve` would and prints what would be applied. Nothing is started or written.",
+  },
+  arguments = { verbs.CONFIG },
+  options = { verbs.SET, verbs.JSON },
+  statuses = { { 0, "it is right" }, { 2, "wrong command line or configuration" } },
+  examples = {
+    { "Before a reload", "luka check config.lua && luka reload config.lua" },
+    { "What topics a configuration has", "luka check --json config.lua" },
+  },
+}

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Results as lines of JSON: an object for each row of a list, one for a record, one value for what is plain; numbers as
+-- they are.
+local json = require "luka.native.json"
+
+local M = {}
+
+--- The lines of a view.
+---
+---@param view { kind: string, columns: string[]?, rows: table[]?, fields: string[]?, value: any }
+---@return string[] lines
+function M.lines(view)
+  if view.kind == "list" then
+    local lines = {}
+    for i, row in ipairs(view.rows) do lines[i] = json.encode(json.object(row, view.columns)) end
+    return lines
+  end
+  if view.kind == "record" then return { json.encode(json.object(view.value, view.fields)) } end
+  return { json.encode(view.value) }
+end
+
+return M

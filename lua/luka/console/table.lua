@@ -1,0 +1,188 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Lists as aligned tables, records as aligned fields.
+local human = require "luka.console.human"
+local pretty = require "luka.console.pretty"
+local text = require "luka.console.text"
+
+local M = {}
+
+---@class (exact) luka.console.Style
+---@field paint fun(kind: "head"|"faint"|"text"|"number"|"word"|"error", piece: string): string
+---@field is_human boolean  numbers with units
+---@field width integer?  columns that a line is cut to; nil: not cut
+
+--- Columns between two fields, the narrowest a column of texts is cut to, and the narrowest that sentences are broken to.
+local GAP, NARROWEST, PROSE_NARROWEST = 2, 6, 32
+--- The name of a column of sentences: on a terminal they are broken into lines, not cut.
+local PROSE = "text"
+
+--- A field as one line.
+local function cell(name, value, is_human)
+  local kind = type(value)
+  if kind == "string" then return text.line(value) end
+  if kind == "number" or kind == "cdata" then return is_human and human.field(name, value) or human.number(value) end
+  if kind == "boolean" then return tostring(value) end
+  if kind ~= "table" then return nil end
+  for i = 1, #value do
+    if type(value[i]) == "table" then return pretty.line(value) end
+  end
+  if #value == 0 or next(value, #value) ~= nil then return pretty.line(value) end
+  local items = {}
+  for i = 1, #value do items[i] = cell(name, value[i], is_human) or "nil" end
+  return table.concat(items, ", ")
+end
+
+local function is_numeric(value)
+  return type(value) == "number" or type(value) == "cdata"
+end
+
+--- Column widths that fit into a line: sentences give way first, then the widest columns of texts; numbers do not.
+local function fit(layout, width)
+  local room = width - GAP * (#layout.widths - 1)
+  local widths, total = {}, 0
+  for i, natural in ipairs(layout.widths) do widths[i], total = natural, total + natural end
+  local prose = layout.prose
+  if prose and total > room then
+    local others = total - widths[prose]
+    widths[prose] = math.max(room - others, math.min(widths[prose], PROSE_NARROWEST))
+    total = others + widths[prose]
+  end
+  local cap = total > room and room + 1 or 0
+  while total > room and cap > NARROWEST do
+    cap = cap - 1
+    total = 0
+    for i, natural in ipairs(layout.widths) do
+      if not layout.numeric[i] and i ~= prose then widths[i] = math.min(natural, cap) end
+      total = total + widths[i]
+    end
+  end
+  return widths
+end
+
+--- One line of a table; `kinds` says how each field is painted.
+local function line_of(cells, kinds, widths, layout, style)
+  local parts, used = {}, 0
+  for i, piece in ipairs(cells) do
+    local left = style.width and style.width - used
+    if left and left < 1 then break end
+    local taken
+    piece, taken = text.cut(piece, style.width and math.min(widths[i], left) or math.huge)
+    local fill = (" "):rep(math.min(widths[i] - taken, left and left - taken or math.huge))
+    local painted = kinds[i] and style.paint(kinds[i], piece) or piece
+    local is_last = i == #cells
+    parts[#parts + 1] = layout.numeric[i] and fill .. painted or is_last and painted or painted .. fill
+    used = used + (layout.numeric[i] and #fill + taken or is_last and taken or taken + #fill)
+    if not is_last then
+      local gap = style.width and math.min(GAP, style.width - used) or GAP
+      parts[#parts + 1] = (" "):rep(gap)
+      used = used + gap
+    end
+  end
+  return (table.concat(parts):gsub(" +$", ""))
+end
+
+--- The fields of a further line of a row.
+local function below(cells, place, piece)
+  local out = {}
+  for i = 1, #cells do out[i] = i == place and piece or "" end
+  return out
+end
+
+--- Whether two lists of names are the same.
+local function same(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+local function new_layout(columns)
+  local layout = { columns = columns, widths = {}, numeric = {}, is_known = {} }
+  for i, name in ipairs(columns) do
+    layout.widths[i] = text.width(text.line(name))
+    if name == PROSE then layout.prose = i end
+  end
+  return layout
+end
+
+--- The lines of a list.
+---
+--- Rows that come piece by piece are given with the layout of what was shown before: they have no heading then, and
+--- stand under the same columns where they fit.
+---
+---@param view { columns: string[], rows: table[] }
+---@param style luka.console.Style
+---@param layout table?  as returned for rows of the same columns
+---@return string[] lines
+---@return table layout
+function M.list(view, style, layout)
+  local is_new = not layout or not same(layout.columns, view.columns)
+  if is_new then layout = new_layout(view.columns) end
+  local rows = {}
+  for r, row in ipairs(view.rows) do
+    local cells = {}
+    for i, name in ipairs(view.columns) do
+      local value = row[name]
+      local piece = cell(name, value, style.is_human)
+      if piece then
+        layout.widths[i] = math.max(layout.widths[i], text.width(piece))
+        local is_number = is_numeric(value)
+        if not layout.is_known[i] then layout.numeric[i] = is_number end
+        layout.numeric[i] = layout.numeric[i] and is_number
+        layout.is_known[i] = true
+      end
+      cells[i] = piece or false
+    end
+    rows[r] = cells
+  end
+  local widths = style.width and fit(layout, style.width) or layout.widths
+  local lines, kinds = {}, {}
+  if is_new then
+    local heads = {}
+    for i, name in ipairs(view.columns) do heads[i], kinds[i] = text.line(name), "head" end
+    lines[1] = line_of(heads, kinds, widths, layout, style)
+  end
+  for _, cells in ipairs(rows) do
+    for i = 1, #view.columns do
+      kinds[i] = not cells[i] and "faint" or nil
+      cells[i] = cells[i] or "-"
+    end
+    local prose = style.width and layout.prose
+    local sentences = prose and text.wrap(cells[prose], widths[prose]) or {}
+    cells[prose or 1] = sentences[1] or cells[prose or 1]
+    lines[#lines + 1] = line_of(cells, kinds, widths, layout, style)
+    for s = 2, #sentences do lines[#lines + 1] = line_of(below(cells, prose, sentences[s]), {}, widths, layout, style) end
+  end
+  return lines, layout
+end
+
+--- The lines of a record: a field a line, its value at a column of its own; values of several lines below each other.
+---
+---@param view { fields: string[], value: table }
+---@param style luka.console.Style
+---@return string[] lines
+function M.record(view, style)
+  local widest, names = 0, {}
+  for _, field in ipairs(view.fields) do
+    if view.value[field] ~= nil then
+      names[#names + 1] = field
+      widest = math.max(widest, text.width(text.line(field)))
+    end
+  end
+  local lines, indent = {}, (" "):rep(widest + GAP)
+  for _, field in ipairs(names) do
+    local name, value = text.line(field), view.value[field]
+    local head = style.paint("head", name) .. (" "):rep(widest + GAP - text.width(name))
+    local room = style.width and math.max(style.width - #indent, 10)
+    local piece = cell(field, value, style.is_human) or "-"
+    if type(value) == "table" and text.width(piece) > (room or 100) then
+      for i, line in ipairs(pretty.lines(value, room)) do lines[#lines + 1] = (i == 1 and head or indent) .. line end
+    else
+      lines[#lines + 1] = head .. piece
+    end
+  end
+  return lines
+end
+
+return M

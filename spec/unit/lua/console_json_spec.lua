@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Results of the console as JSON lines.
+package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+
+local json_lines = require "luka.console.json"
+
+describe("JSON lines", function()
+  it("are an object for each row of a list, in the order of the columns, with raw numbers", function()
+    assert.same({ '{"name":"b","size_bytes":1536,"a_ms":0.5}', '{"name":"a","size_bytes":9223372036854775807}' }, json_lines.lines {
+      kind = "list", columns = { "name", "size_bytes", "a_ms" },
+      rows = { { a_ms = 0.5, name = "b", size_bytes = 1536 }, { name = "a", size_bytes = 9223372036854775807LL } },
+    })
+  end)
+
+  it("are none for a list without rows", function()
+    assert.same({}, json_lines.lines { kind = "list", columns = { "name" }, rows = {} })
+  end)
+
+  it("are one object for a record, in the order of its fields", function()
+    assert.same({ '{"z":1,"a":"x","configs":{"b":2}}' },
+      json_lines.lines { kind = "record", fields = { "z", "a", "configs" }, value = { a = "x", z = 1, configs = { b = 2 } } })
+  end)
+
+  for value, expected in pairs { [1] = "1", text = '"text"', [true] = "true" } do
+    it("are the value when it is plain: " .. expected, function()
+      assert.same({ expected }, json_lines.lines { kind = "plain", value = value })
+    end)
+  end
+
+  it("are null for no value", function() assert.same({ "null" }, json_lines.lines { kind = "plain" }) end)
+end)

@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The words of Luka's console for the Lua language server. Made from the help in lua/luka/words by `make docs`; do not
+-- edit.
+---@meta luka.console
+
+---@class luka.ReadingOptions
+---@field from? string|integer|table<integer, integer>  "earliest", "latest", an offset, offsets by partition, "1h" ago
+---@field ago? number  ms
+---@field filter? fun(record: luka.Record): any
+---@field count? integer
+---@field key? string
+---@field partition? integer
+---@field partitions? integer[]
+
+---@class luka.Record
+---@field topic string
+---@field partition integer
+---@field offset integer
+---@field timestamp? integer  ms since 1970
+---@field key? string
+---@field value? string
+---@field headers? table<string, string>
+
+---@class luka.Admin
+---@field topics fun(): table[]
+---@field describe_topic fun(name: string): table
+---@field create_topic fun(name: string, options?: table): table
+---@field delete_topic fun(name: string)
+---@field create_partitions fun(name: string, total: integer, options?: table): integer
+---@field describe_configs fun(kind: "topic"|"broker", name?: string|integer, options?: table): table[]
+---@field alter_configs fun(kind: "topic"|"broker", name: string|integer|nil, changes: table)
+---@field describe_log_dirs fun(): table[]
+---@field alter_replica_log_dirs fun(topic: string, partition: integer, path: string)
+---@field describe_cluster fun(): table
+---@field describe_producers fun(topic: string, partition?: integer): table[]
+---@field list_offsets fun(topic: string, what: any, partitions?: integer[]): table[]
+---@field delete_records fun(topic: string, offsets: table): table<integer, integer>
+---@field produce fun(topic: string, records: any, options?: table): any
+---@field fetch fun(topic: string, offsets: table<integer, integer>, options?: table): luka.Record[], table<integer, integer>
+
+---@class luka.TopicObject
+---@field name string
+---@field describe fun(self: luka.TopicObject): table  What the topic is, as a record: name, id, partitions, records, configs.
+---@field partitions fun(self: luka.TopicObject): table[]  Its partitions: leader, replicas, first and next offset, size, directory.
+---@field configs fun(self: luka.TopicObject, part?: string): table[]  Its configs with value and source, those set on the topic first.
+---@field set fun(self: luka.TopicObject, values: table<string, any>): table[]  Sets configs of the topic, all of them or none.
+---@field unset fun(self: luka.TopicObject, ...: string): table[]  Takes configs back to the broker's value.
+---@field add_partitions fun(self: luka.TopicObject, how_many: integer): table  Adds partitions; says how many there are then.
+---@field delete_records fun(self: luka.TopicObject, before: "all"|table<integer, integer>): table[]?  Deletes the records before an offset; asks first on a terminal.
+---@field delete fun(self: luka.TopicObject)  Deletes the topic with all its records; asks first on a terminal.
+
+--- All topics with partitions, records, size and how many configs were set.
+---@type fun(part?: string): table[]
+topics = nil
+
+--- Creates a topic.
+---@type fun(name: string, options?: table): luka.TopicObject
+create = nil
+
+--- A topic: what it is, and methods to look into it and to change it.
+---@type fun(name: string): luka.TopicObject
+topic = nil
+
+--- Writes a record, or a list of records.
+---@type fun(topic: string, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table
+produce = nil
+
+--- Shows the records of a topic as they come, until Ctrl-C.
+---@type fun(topic: string, options?: luka.ReadingOptions)
+tail = nil
+
+--- The records of a topic that are there now, as a list.
+---@type fun(topic: string, options?: luka.ReadingOptions): luka.Record[]
+records = nil
+
+--- The partitions of all topics: leader, offsets, size, directory.
+---@type fun(part?: string): table[]
+partitions = nil
+
+--- The log directories: state, partitions, size, free space.
+---@type fun(): table[]
+log_dirs = nil
+
+--- The brokers of the cluster, and which one is the controller.
+---@type fun(): table[]
+brokers = nil
+
+--- Has the broker read its configuration again, and shows what came of it.
+---@type fun(): table[]
+reload = nil
+
+--- Stops the broker cleanly, as SIGTERM does, once this code has ended.
+---@type fun()
+stop = nil
+
+--- Lists the words, or says more about one.
+---@type fun(word?: any): table[]?
+help = nil
+
+--- Shows a result again and again, until Ctrl-C.
+---@type fun(seconds: number, fn: function)
+watch = nil
+
+--- Prints values, with tabs between them.
+---@type fun(...: any)
+print = nil
+
+--- The administration as functions with Kafka's names, for scripts.
+---@type luka.Admin
+admin = nil
+
+--- Durations in milliseconds and sizes in bytes.
+---@type fun(n: number): number
+hours = nil
+
+--- Durations in milliseconds and sizes in bytes.
+---@type fun(n: number): number
+seconds = nil
+
+--- Durations in milliseconds and sizes in bytes.
+---@type fun(n: number): number
+minutes = nil
+
+--- Durations in milliseconds and sizes in bytes.
+---@type fun(n: number): number
+days = nil
+
+--- Durations in milliseconds and sizes in bytes.
+---@type integer
+KiB = nil
+
+--- Durations in milliseconds and sizes in bytes.
+---@type integer
+MiB = nil
+
+--- Durations in milliseconds and sizes in bytes.
+---@type integer
+GiB = nil
