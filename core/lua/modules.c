@@ -8,15 +8,25 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "lua/native_json.h"
 #include "os/file.h"
 
 enum { MODULES_FILE_MAX = 4 * 1024 * 1024 };
+
+/// Modules written in C, for internal code: `require "luka.native.json"`.
+static const struct {
+  const char *name;   ///< as require names it
+  lua_CFunction open; ///< pushes the module
+} modules_native[] = {
+    {"luka.native.json", native_json_open},
+};
 
 /// Registry key of the table of modules that are loaded; its address counts.
 static const char modules_loaded_key;
 
 static int modules_require(lua_State *vm);
 static void modules_load(lua_State *vm, const char *name);
+static lua_CFunction modules_find_native(const char *name);
 static int modules_load_file(lua_State *vm, const char *folder, const struct lua_module *module);
 
 void lua_modules_open(struct lua_State *vm)
@@ -40,12 +50,28 @@ static int modules_require(lua_State *vm)
     return 1;
   }
   lua_pop(vm, 1);
-  modules_load(vm, name);
+  lua_CFunction native = modules_find_native(name);
+  if (native != NULL) {
+    lua_pushcfunction(vm, native);
+  } else {
+    modules_load(vm, name);
+  }
   lua_pushvalue(vm, 1);
   lua_call(vm, 1, 1);
   lua_pushvalue(vm, -1);
   lua_setfield(vm, 2, name);
   return 1;
+}
+
+/// What opens a module written in C; NULL when there is none of that name.
+static lua_CFunction modules_find_native(const char *name)
+{
+  for (size_t i = 0; i < sizeof modules_native / sizeof modules_native[0]; i++) {
+    if (strcmp(modules_native[i].name, name) == 0) {
+      return modules_native[i].open;
+    }
+  }
+  return NULL;
 }
 
 /// Pushes the chunk of a module, or raises.
