@@ -433,6 +433,11 @@ struct echo *echo_new(const struct echo_options *options)
   return echo;
 }
 
+struct server *echo_server(struct echo *echo)
+{
+  return echo->server;
+}
+
 int echo_port(const struct echo *echo)
 {
   return server_listener(echo->server, 0)->address.port;

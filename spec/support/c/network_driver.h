@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 struct echo;
+struct server;
 
 struct echo_options {
   int workers;                ///< threads
@@ -77,6 +78,8 @@ enum echo_counter {
 /// Starts a server on a free port of 127.0.0.1; NULL when it does not start.
 struct echo *echo_new(const struct echo_options *options);
 int echo_port(const struct echo *echo);
+/// The server itself; borrowed.
+struct server *echo_server(struct echo *echo);
 int64_t echo_count(struct echo *echo, enum echo_counter counter);
 /// Changes limits; 0 or an ERR_*.
 int echo_set_limits(struct echo *echo, int max_connections, int max_per_ip, const char *ip_overrides);
