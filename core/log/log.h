@@ -441,6 +441,9 @@ int log_flush(struct log *log, int64_t offset);
 /// Monotonic time when the last flush of the whole log began, or when it was opened. Any thread.
 int64_t log_flushed_ms(const struct log *log);
 
+/// How often logs of this process were brought to disk, and how often that failed. Any thread.
+void log_flush_counts(int64_t *flushes, int64_t *failures);
+
 /// Bytes and records-offsets not yet flushed, for flush.messages: log end minus recovery point.
 int64_t log_unflushed_offsets(const struct log *log);
 
