@@ -135,15 +135,15 @@ $(GEN)/wire.mk: scripts/generate/wire.lua $(wildcard scripts/generate/wire/*.lua
 	$(Q)luajit scripts/generate/wire.lua core/wire/schema $(GEN)/wire
 	@printf 'WIRE_SRC := %s\n' "$$(echo $(GEN)/wire/*.c)" >$@
 
-$(GEN)/lua_modules.c: scripts/generate/embed.lua $(shell find lua -name '*.lua' 2>/dev/null)
+$(GEN)/lua_modules.c: scripts/generate/embed.lua $(shell find lua -name '*.lua' 2>/dev/null) $(wildcard core/wire/*.lua core/wire/schema/*.lua)
 	@mkdir -p $(GEN)
-	$(Q)luajit scripts/generate/embed.lua lua $@
+	$(Q)luajit scripts/generate/embed.lua lua core/wire $@
 
 $(OUT)/%.o: %.c | $(GEN)/wire.mk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/core/broker/command.o: CHANGELOG.md # the version
+$(OUT)/core/broker/command.o $(OUT)/core/broker/scripting.o: CHANGELOG.md # the version
 
 $(OUT)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)

@@ -41,7 +41,7 @@ local ALLOW = {
 
 -- Libraries that only one or two folders know; the others use what these make of them.
 local LIBRARIES = {
-  ["uv.h"] = { "event", "network" }, -- network: uv_poll on sockets
+  ["uv.h"] = { "event", "network", "lua" }, -- network, lua (consoles): uv_poll on sockets
   ["lmdb.h"] = { "metadata" },
   ["jansson.h"] = { "metadata", "controller", "lua" }, -- the JSON of metastore nodes; lua: for Lua code
   ["lua.h"] = { "lua" },

@@ -4,13 +4,13 @@
 //
 //   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, what is
 //   to be adopted is (adoption.h), topic blocks are applied, logs are opened and recovered, the image is published ->
-//   accepting
+//   accepting -> script thread, consoles
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: no more accepting, answers drained -> the controller ends what it is at and refuses the rest, while all
-// loops still run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written
-// -> metastore.
+// and back: consoles and their tasks end -> no more accepting, answers drained -> the controller ends what it is at and
+// refuses the rest, while all loops still run to hear of it -> periodic work stopped -> control -> pool -> workers ->
+// logs closed, markers written -> metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -28,12 +28,14 @@
 #include "broker/adoption.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/scripting.h"
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
 #include "log/log_file.h"
 #include "log/log_manager.h"
 #include "lua/config.h"
+#include "lua/script.h"
 #include "metadata/image.h"
 #include "metadata/metastore.h"
 #include "metadata/metastore_local.h"
@@ -76,6 +78,8 @@ struct broker {
   struct controller *controller;                            ///< topic changes
   struct server *server;                                    ///< connections
   struct api api;                                           ///< what handlers work with
+  struct scripting scripting;                               ///< what the script thread works with
+  struct script *script;                                    ///< consoles; NULL: none
   struct metadata_endpoint endpoints[SERVER_LISTENERS_MAX]; ///< what this broker advertises
   struct mail mail;                                         ///< carries steps to the control thread
   sem_t step;                                               ///< posted when such a step is done
@@ -503,7 +507,14 @@ static int broker_build(struct broker *broker)
   TRY(broker_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
-  return server_accept(broker->server);
+  TRY(server_accept(broker->server));
+  broker->scripting = (struct scripting){
+      .options = broker->options,
+      .broker_id = broker->id,
+      .cluster_id = controller_cluster_id(broker->controller),
+      .server = broker->server,
+  };
+  return scripting_start(&broker->scripting, &broker->script);
 }
 
 int broker_start(const struct broker_options *options, struct broker **broker)
@@ -530,6 +541,7 @@ int broker_start(const struct broker_options *options, struct broker **broker)
 
 int broker_stop(struct broker *broker)
 {
+  script_stop(broker->script);
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
@@ -551,6 +563,7 @@ int broker_stop(struct broker *broker)
   } else if (broker->logs != NULL) {
     log_manager_abandon(broker->logs);
   }
+  script_delete(broker->script);
   controller_delete(broker->controller);
   replica_manager_delete(broker->replicas);
   if (broker->store != NULL) {

@@ -25,10 +25,7 @@ int options_create(const struct lua_config *config, struct broker_options *optio
       .log_dir_reserve_bytes = config->log_dir_reserve_bytes,
       .config = config,
   };
-  char *path = config->metadata != NULL ? mem_strdup(config->metadata) : mem_printf("%s/luka.mdb", config->data[0]);
-  int result = options_real_path(path, &made.metadata);
-  mem_free(path);
-  TRY(result);
+  TRY(options_real_path(config->metadata, &made.metadata));
   *options = made;
   return 0;
 }

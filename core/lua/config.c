@@ -11,14 +11,6 @@
 #include "base/mem.h"
 #include "lua/config_private.h"
 
-enum {
-  CONFIG_DEFAULT_ID = 1,
-  CONFIG_DEFAULT_RESERVE = 256 * 1024 * 1024,
-};
-
-static const char *const config_default_listen[] = {"127.0.0.1:9092"};
-static const char *const config_default_data[] = {"luka-data"};
-
 /// The state that evaluates on this thread; atomic for the sake of a signal handler.
 static _Thread_local _Atomic(const struct lua_state *) config_evaluating;
 
@@ -123,23 +115,23 @@ static const char *config_text(lua_State *vm, struct lua_config *config)
   return copy;
 }
 
-/// The integer in field `name` of the table on top, or `missing`.
-static int64_t config_integer(lua_State *vm, const char *name, int64_t missing)
+/// The integer in field `name` of the table on top; 0 for none.
+static int64_t config_integer(lua_State *vm, const char *name)
 {
   lua_getfield(vm, -1, name);
-  int64_t value = lua_isnumber(vm, -1) ? (int64_t)lua_tonumber(vm, -1) : missing;
+  int64_t value = (int64_t)lua_tonumber(vm, -1);
   lua_pop(vm, 1);
   return value;
 }
 
-/// The list of texts in field `name` of the table on top, or `missing`, whose length is in `count`.
-static const char *const *config_texts(lua_State *vm, struct lua_config *config, const char *name,
-                                       const char *const *missing, int *count)
+/// The list of texts in field `name` of the table on top, whose length is in `count`; NULL and 0 for none.
+static const char *const *config_texts(lua_State *vm, struct lua_config *config, const char *name, int *count)
 {
+  *count = 0;
   lua_getfield(vm, -1, name);
   if (!lua_istable(vm, -1)) {
     lua_pop(vm, 1);
-    return missing;
+    return NULL;
   }
   *count = (int)lua_objlen(vm, -1);
   const char **texts = arena_zalloc(&config->arena, (size_t)(*count + 1) * sizeof *texts);
@@ -156,18 +148,21 @@ static void config_take(lua_State *vm, struct lua_config *config)
 {
   static const char *const levels[] = {"error", "warn", "info", "debug"};
   lua_getfield(vm, -1, "broker");
-  int64_t id = config_integer(vm, "id", -1);
-  config->is_id_set = id >= 0;
-  config->id = config->is_id_set ? (int32_t)id : CONFIG_DEFAULT_ID;
-  config->listen_count = 1;
-  config->listen = config_texts(vm, config, "listen", config_default_listen, &config->listen_count);
-  config->advertise = config_texts(vm, config, "advertise", NULL, &config->advertise_count);
-  config->data_count = 1;
-  config->data = config_texts(vm, config, "data", config_default_data, &config->data_count);
+  config->id = (int32_t)config_integer(vm, "id");
+  lua_getfield(vm, -1, "is_id_set");
+  config->is_id_set = lua_toboolean(vm, -1);
+  lua_pop(vm, 1);
+  config->listen = config_texts(vm, config, "listen", &config->listen_count);
+  config->advertise = config_texts(vm, config, "advertise", &config->advertise_count);
+  config->data = config_texts(vm, config, "data", &config->data_count);
   lua_getfield(vm, -1, "metadata");
   config->metadata = config_text(vm, config);
-  config->workers = (int)config_integer(vm, "workers", 0);
-  config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes", CONFIG_DEFAULT_RESERVE);
+  lua_getfield(vm, -1, "console");
+  config->console = config_text(vm, config);
+  config->workers = (int)config_integer(vm, "workers");
+  config->lua_memory_bytes = config_integer(vm, "lua_memory");
+  config->lua_budget_ms = (int)config_integer(vm, "lua_budget_ms");
+  config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes");
   config->log_level = -1;
   lua_getfield(vm, -1, "log_level");
   for (int i = 0; i < 4; i++) {
@@ -206,9 +201,9 @@ static void config_take_topics(lua_State *vm, struct lua_config *config)
   struct lua_config_topic *topics = arena_zalloc(&config->arena, (size_t)(config->topic_count + 1) * sizeof *topics);
   for (int i = 0; i < config->topic_count; i++) {
     lua_rawgeti(vm, -1, i + 1);
-    topics[i].partitions = (int32_t)config_integer(vm, "partitions", -1);
-    topics[i].replication_factor = (int32_t)config_integer(vm, "replication_factor", -1);
-    topics[i].line = (int)config_integer(vm, "line", 0);
+    topics[i].partitions = (int32_t)config_integer(vm, "partitions");
+    topics[i].replication_factor = (int32_t)config_integer(vm, "replication_factor");
+    topics[i].line = (int)config_integer(vm, "line");
     lua_getfield(vm, -1, "name");
     topics[i].name = config_text(vm, config);
     lua_getfield(vm, -1, "text");

@@ -46,8 +46,11 @@ struct lua_config {
   int advertise_count;                   ///< listen_count or 0
   const char *const *data;               ///< log directories, at least one
   int data_count;                        ///< how many
-  const char *metadata;                  ///< file of the metastore; NULL: not set
+  const char *metadata;                  ///< file of the metastore
+  const char *console;                   ///< Unix socket of the console; NULL: none
   int workers;                           ///< 0: one per core
+  int64_t lua_memory_bytes;              ///< cap of each of the broker's Lua states; the evaluation has its own
+  int lua_budget_ms;                     ///< how long one call into them may take
   int log_level;                         ///< enum slog_level; -1: not set
   int64_t log_dir_reserve_bytes;         ///< free space at which a log directory takes no more writes
   struct broker_config broker;           ///< Kafka's broker configs, resolved

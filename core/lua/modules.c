@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "lua/native_clock.h"
 #include "lua/native_json.h"
+#include "lua/native_record.h"
 #include "os/file.h"
 
 enum { MODULES_FILE_MAX = 4 * 1024 * 1024 };
@@ -18,7 +20,9 @@ static const struct {
   const char *name;   ///< as require names it
   lua_CFunction open; ///< pushes the module
 } modules_native[] = {
+    {"luka.native.clock", native_clock_open},
     {"luka.native.json", native_json_open},
+    {"luka.native.record", native_record_open},
 };
 
 /// Registry key of the table of modules that are loaded; its address counts.

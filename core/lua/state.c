@@ -5,7 +5,6 @@
 #include <lua.h>
 #include <luajit.h>
 #include <lualib.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +12,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "lua/modules.h"
+#include "lua/state_private.h"
 #include "os/clock.h"
 
 enum {
-  STATE_HOOK_STEPS = 1000,             ///< instructions between two looks at the clock
   STATE_TIMED_BLOCK_BYTES = 32 * 1024, ///< allocations from this size on look at the clock too
   STATE_STACK_BYTES = 512 * 1024,      ///< C stack that nested calls between C and Lua may use
   STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
-};
-
-struct lua_state {
-  lua_State *vm;                      ///< main thread of the state
-  struct lua_state_limits limits;     ///< as given
-  size_t used_bytes;                  ///< allocated by LuaJIT now
-  int64_t deadline_ms;                ///< the thread's processor time; 0: no call is running
-  bool is_expired;                    ///< the running call passed its deadline
-  uintptr_t stack_base;               ///< address of the frame of lua_state_call(); the stack grows down from it
-  struct lua_state_position position; ///< see lua_state_position()
 };
 
 /// The one argument of state_enter().
@@ -51,6 +40,7 @@ int lua_state_new(const struct lua_state_limits *limits, struct lua_state **stat
   if (made->limits.memory_bytes < LUA_STATE_MEMORY_MIN) {
     made->limits.memory_bytes = LUA_STATE_MEMORY_MIN;
   }
+  made->cap_bytes = made->limits.memory_bytes;
   made->vm = lua_newstate(state_alloc, made);
   if (made->vm == NULL) {
     mem_free(made);
@@ -78,6 +68,7 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
 {
   state->stack_base = (uintptr_t)__builtin_frame_address(0);
   state->is_expired = false;
+  state->cap_bytes = state->limits.memory_bytes;
   state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
   state->position.source[0] = '\0';
   state->position.line = 0;
@@ -95,6 +86,21 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
   lua_settop(state->vm, 0);
   lua_gc(state->vm, LUA_GCCOLLECT, 0);
   return error_set(ERR_SCRIPT, "%s", failure != NULL ? failure->message : "a Lua call failed");
+}
+
+int lua_state_enter(struct lua_state *state, int (*fn)(struct lua_State *vm), void *arg,
+                    struct lua_state_failure *failure)
+{
+  state->stack_base = (uintptr_t)__builtin_frame_address(0);
+  state->is_expired = false;
+  state->cap_bytes = state->limits.memory_bytes + state->limits.reserve_bytes;
+  int status = lua_cpcall(state->vm, fn, arg);
+  if (status == 0) {
+    return 0;
+  }
+  state_fail(state, status, failure);
+  lua_settop(state->vm, 0);
+  return error_set(ERR_SCRIPT, "%s", failure->message);
 }
 
 struct lua_state *lua_state_of(struct lua_State *vm)
@@ -143,7 +149,7 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
     return NULL;
   }
   if (new_size > old_size) {
-    if (new_size - old_size > state->limits.memory_bytes - state->used_bytes) {
+    if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
       return NULL;
     }
     if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && clock_thread_ms() > state->deadline_ms) {

@@ -21,8 +21,9 @@ enum {
 };
 
 struct lua_state_limits {
-  size_t memory_bytes; ///< cap on all memory of the state, at least LUA_STATE_MEMORY_MIN
-  int budget_ms;       ///< wall time of one lua_state_call(), at least 1
+  size_t memory_bytes;  ///< cap on all memory of the state, at least LUA_STATE_MEMORY_MIN
+  size_t reserve_bytes; ///< what internal code may use beyond that, see lua_state_enter()
+  int budget_ms;        ///< the thread's processor time of one lua_state_call(), at least 1; of a task: lua/task.h
   bool
       is_tracking; ///< notes each line of user code that runs, so that running out of memory or time has a line; slower
 };
@@ -58,6 +59,14 @@ void lua_state_delete(struct lua_state *state);
 /// @return 0, ERR_SCRIPT
 int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), void *arg,
                    struct lua_state_failure *failure);
+
+/// The same for internal code: no limit of time, and the reserve of memory on top of the cap. User code that it runs
+/// gets the limits of a task (lua/task.h).
+///
+/// @param[out] failure  filled on failure
+/// @return 0, ERR_SCRIPT
+int lua_state_enter(struct lua_state *state, int (*fn)(struct lua_State *vm), void *arg,
+                    struct lua_state_failure *failure);
 
 /// The state that owns a Lua thread; for C functions called from Lua.
 struct lua_state *lua_state_of(struct lua_State *vm);

@@ -19,6 +19,7 @@
 #include "network/connection_quota.h"
 #include "network/server_private.h"
 #include "os/socket.h"
+#include "os/unix_socket.h"
 
 enum {
   ACCEPTOR_TURN = 64,        // connections taken before others have their turn
@@ -100,11 +101,10 @@ static bool acceptor_is_full(struct server *server)
   return true;
 }
 
-static void acceptor_hand_over(struct acceptor *acceptor, int fd, const char *peer)
+/// The worker with the fewest connections.
+static struct worker *acceptor_choose(struct server *server)
 {
-  struct server *server = acceptor->server;
   struct worker *chosen = &server->workers[0];
-  int64_t total = acceptor_total(server);
   int fewest = INT32_MAX;
   for (int i = 0; i < server->worker_count; i++) {
     int assigned = atomic_load_explicit(&server->workers[i].assigned, memory_order_relaxed);
@@ -113,6 +113,28 @@ static void acceptor_hand_over(struct acceptor *acceptor, int fd, const char *pe
       chosen = &server->workers[i];
     }
   }
+  return chosen;
+}
+
+int server_attach(struct server *server, int *fd)
+{
+  int fds[2];
+  CHECK(server->listener_count > 0);
+  TRY(unix_socket_pair(fds));
+  struct connection *conn =
+      connection_new(acceptor_choose(server), &server->acceptors[0].listener, fds[1], "this process");
+  conn->is_attached = true;
+  conn->mail.run = acceptor_deliver;
+  event_loop_post(&conn->worker->loop, &conn->mail);
+  *fd = fds[0];
+  return 0;
+}
+
+static void acceptor_hand_over(struct acceptor *acceptor, int fd, const char *peer)
+{
+  struct server *server = acceptor->server;
+  struct worker *chosen = acceptor_choose(server);
+  int64_t total = acceptor_total(server);
   if (total >= server->options.connection_room) {
     acceptor_log_refusal(server, "as many are open as the limit on open files allows (ulimit -n)");
     close(fd);
@@ -228,10 +250,14 @@ void acceptor_on_room(struct mail *mail)
   }
 }
 
-void acceptor_connection_gone(struct server *server, struct worker *worker, const char *peer)
+void acceptor_connection_gone(const struct connection *conn)
 {
-  connection_quota_give(server->quota, peer);
-  atomic_fetch_sub(&worker->assigned, 1);
+  struct server *server = conn->worker->server;
+  if (conn->is_attached) {
+    return;
+  }
+  connection_quota_give(server->quota, conn->peer);
+  atomic_fetch_sub(&conn->worker->assigned, 1);
   if (atomic_load(&server->is_full) && atomic_exchange(&server->is_full, false) &&
       !atomic_exchange(&server->is_room_posted, true)) {
     event_loop_post(&server->workers[0].loop, &server->room_mail);

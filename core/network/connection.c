@@ -39,7 +39,7 @@ struct connection *connection_new(struct worker *worker, const struct listener *
 void connection_delete_unopened(struct connection *conn)
 {
   close(conn->transport.fd);
-  acceptor_connection_gone(conn->worker->server, conn->worker, conn->peer);
+  acceptor_connection_gone(conn);
   mem_free(conn);
 }
 
@@ -157,9 +157,11 @@ void connection_open(struct connection *conn)
   conn->opened_ms = event_loop_now_ms(&worker->loop);
   conn->active_ms = conn->opened_ms;
   list_append(&worker->connections, &conn->node);
-  metric_count(&worker->counters.connections, 1);
-  metric_count(&worker->counters.accepted, 1);
-  if (server->options.max_idle_ms >= 0) {
+  if (!conn->is_attached) {
+    metric_count(&worker->counters.connections, 1);
+    metric_count(&worker->counters.accepted, 1);
+  }
+  if (server->options.max_idle_ms >= 0 && !conn->is_attached) {
     timer_start(&worker->loop, &conn->idle_timer, server->options.max_idle_ms, connection_on_idle);
   }
   if (server->callbacks.on_open != NULL) {
@@ -189,8 +191,10 @@ void connection_close(struct connection *conn)
   }
   close(conn->transport.fd);
   conn->transport.fd = -1;
-  metric_count(&worker->counters.connections, -1);
-  acceptor_connection_gone(server, worker, conn->peer);
+  if (!conn->is_attached) {
+    metric_count(&worker->counters.connections, -1);
+  }
+  acceptor_connection_gone(conn);
   if (server->callbacks.on_close != NULL) {
     server->callbacks.on_close(server->callbacks.arg, conn);
   }

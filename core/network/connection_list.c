@@ -55,10 +55,13 @@ static void connection_list_visit(struct mail *mail)
   struct connection_list *list = CONTAINER_OF(mail, struct connection_list, mail);
   struct worker *worker = &list->server->workers[list->worker++];
   LIST_EACH(&worker->connections, node) {
+    const struct connection *conn = CONTAINER_OF(node, struct connection, node);
     if (list->count == list->limit) {
       break;
     }
-    connection_list_add(list, CONTAINER_OF(node, struct connection, node));
+    if (!conn->is_attached) {
+      connection_list_add(list, conn);
+    }
   }
   list->total += metric_read(&worker->counters.connections);
   bool is_last = list->worker == list->server->worker_count;

@@ -5,7 +5,8 @@
 //
 //   caller: connection_list_gather -> worker 0 -> worker 1 ... -> caller's loop: done
 //
-// How many are described is bounded; all are counted.
+// How many are described is bounded; all are counted. Those that the process made to itself are no clients: they are
+// left out.
 #pragma once
 
 #include <stdbool.h>

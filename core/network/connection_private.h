@@ -32,6 +32,7 @@ struct connection {
   struct transport transport;      ///< the socket
   struct worker *worker;           ///< its owner
   const struct listener *listener; ///< where it came in
+  bool is_attached;                ///< from inside, see server_attach(): not counted, and never idle
   uv_poll_t poll;                  ///< watches the socket
   int poll_events;                 ///< what `poll` watches for; 0: stopped
   struct list node;                ///< in worker->connections

@@ -122,6 +122,13 @@ int server_bind(struct server *server, const char *text, const char *advertised)
 /// Starts to accept on all listeners.
 int server_accept(struct server *server);
 
+/// Gives one end of a connection whose other end a worker serves as one that came through the first listener. It counts
+/// for no limit on connections, and is never closed for being idle. Any thread, from server_accept() to server_drain().
+///
+/// @param[out] fd  owned: close(2); non-blocking
+/// @return 0, ERR_NO_FILES ...
+int server_attach(struct server *server, int *fd);
+
 /// Stops accepting, takes no more frames, waits until what was taken is answered and sent, closes. Connections that are
 /// not done after `deadline_ms` are closed as they are. When this returns core/api has given back every frame, those of
 /// closed connections too (it is waited for beyond the deadline), so nothing is under way for them on other threads.

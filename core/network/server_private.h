@@ -73,8 +73,8 @@ bool worker_may_log(struct worker *worker);
 /// @return 0 or an errno
 int acceptor_start_all(struct server *server);
 
-/// A connection is gone: whoever waits to be accepted may be. Any worker's thread.
-void acceptor_connection_gone(struct server *server, struct worker *worker, const char *peer);
+/// A connection is gone: whoever waits to be accepted may be. Its worker's thread, or the acceptor's.
+void acceptor_connection_gone(const struct connection *conn);
 
 /// Accepts again, after limits have changed or connections have been closed; the server's `room_mail`.
 void acceptor_on_room(struct mail *mail);

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Turns the sources below <root>/luka into a C file with a table of modules (core/lua/modules.h). Text, not bytecode,
--- serves every target of a cross build and every LuaJIT. The file is written only when it changes.
--- usage: luajit scripts/generate/embed.lua <root> <out.c>
-local root, out = arg[1], arg[2]
-if not root or not out then
-  io.stderr:write "usage: luajit scripts/generate/embed.lua <root> <out.c>\n"
+-- Turns the sources below <root>/luka into a C file with a table of modules (core/lua/modules.h), and with them the
+-- protocol schemas that luka/wire/apis.lua lists, as luka.wire.schema.<name>, and luka.wire.error_codes. Text, not
+-- bytecode, serves every target of a cross build and every LuaJIT. The file is written only when it changes.
+-- usage: luajit scripts/generate/embed.lua <root> <core/wire> <out.c>
+local root, wire, out = arg[1], arg[2], arg[3]
+if not root or not wire or not out then
+  io.stderr:write "usage: luajit scripts/generate/embed.lua <root> <core/wire> <out.c>\n"
   os.exit(2)
 end
 
@@ -40,15 +41,24 @@ local function literal(line)
 end
 
 local modules = {}
-for _, path in ipairs(list()) do
-  local name = path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
-  local text = read(root .. "/" .. path)
-  if not text then fail("cannot read %s/%s", root, path) end
-  local chunk, err = loadstring(text, "@" .. root .. "/" .. path)
+
+--- Adds the module of a file; `path` is where LUKA_LUA_PATH finds it, relative to that folder.
+local function add(name, path, file)
+  local text = read(file)
+  if not text then fail("cannot read %s", file) end
+  local chunk, err = loadstring(text, "@" .. file)
   if not chunk then fail("%s", err) end
   if text:sub(-1) ~= "\n" then text = text .. "\n" end
   modules[#modules + 1] = { name = name, path = path, text = text }
 end
+
+for _, path in ipairs(list()) do
+  add(path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", "."), path, root .. "/" .. path)
+end
+for _, name in ipairs(dofile(root .. "/luka/wire/apis.lua")) do
+  add("luka.wire.schema." .. name, ("../%s/schema/%s.lua"):format(wire, name), ("%s/schema/%s.lua"):format(wire, name))
+end
+add("luka.wire.error_codes", ("../%s/error_codes.lua"):format(wire), wire .. "/error_codes.lua")
 table.sort(modules, function(a, b) return a.name < b.name end)
 
 local lines = {

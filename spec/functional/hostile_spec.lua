@@ -48,7 +48,7 @@ local values = { max_wait_ms = 1, isolation_level = 0, session_id = 0, session_e
 --- A body with one element in every array and something in every field, for a version.
 local sample
 local function sample_field(field, version)
-  if values[field.c] then return values[field.c] end
+  if values[field.key] then return values[field.key] end
   if field.array then
     return { field.struct and sample(field.struct, version) or sample_field({ base = field.base }, version) }
   elseif field.struct then
@@ -66,7 +66,7 @@ end
 function sample(struct, version)
   local value = {}
   for _, field in ipairs(struct.fields) do
-    if version >= field.lo and version <= field.hi then value[field.c] = sample_field(field, version) end
+    if version >= field.lo and version <= field.hi then value[field.key] = sample_field(field, version) end
   end
   return value
 end

@@ -3,37 +3,44 @@
 -- names. Kafka's configs themselves are defined, and checked, in core/metadata/.
 
 ---@class (exact) luka.ConfigKey
----@field type "integer"|"choice"|"path"|"paths"|"listen"|"advertise"
+---@field type "integer"|"choice"|"path"|"paths"|"socket"|"listen"|"advertise"
+---@field default any  nil: what the text says
 ---@field min integer?
 ---@field max integer?  of an integer, or length of a list
 ---@field unit string?
 ---@field choices string[]?
+---@field in_data string?  the default is this file in the first of data
 ---@field text string  one sentence for documentation
 
 local M = {}
 
 ---@type table<string, luka.ConfigKey>
 M.BROKER = {
-  id = { type = "integer", min = 0, max = 2147483647,
-    text = "Id of this broker; by default 1." },
-  listen = { type = "listen", max = 16,
-    text = "Addresses to listen on; by default 127.0.0.1:9092. Port 0 takes a free one, 0.0.0.0 all interfaces." },
+  id = { type = "integer", min = 0, max = 2147483647, default = 1,
+    text = "Id of this broker." },
+  listen = { type = "listen", max = 16, default = { "127.0.0.1:9092" },
+    text = "Addresses to listen on. Port 0 takes a free one, 0.0.0.0 all interfaces." },
   advertise = { type = "advertise",
     text = "Addresses that clients are told, one for each of listen; by default the same, or the host's name." },
-  data = { type = "paths",
-    text = "Log directories, one per disk; by default luka-data. Relative to where the broker is started." },
-  metadata = { type = "path", text = "File of the metastore; by default luka.mdb in the first of data." },
+  data = { type = "paths", default = { "luka-data" },
+    text = "Log directories, one per disk. Relative to where the broker is started." },
+  metadata = { type = "path", in_data = "luka.mdb",
+    text = "File of the metastore: topics, configs, producer ids." },
+  console = { type = "socket", in_data = "console.sock",
+    text = "Unix socket of the console, which only the broker's user can open; false: none." },
   workers = { type = "integer", min = 1, max = 256, text = "Network threads; by default one per core." },
+  lua_memory = { type = "integer", min = 16777216, max = 1099511627776, unit = "bytes", default = 67108864,
+    text = "Memory that each of the broker's Lua states may use." },
+  lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50,
+    text = "How long one call of a function of yours, such as a hook, may take." },
   log_level = { type = "choice", choices = { "error", "warn", "info", "debug" },
     text = "What the broker logs; by default info." },
-  log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes",
-    text = "Free space below which a log directory takes no more writes; by default 256 MiB." },
+  log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,
+    text = "Free space below which a log directory takes no more writes." },
 }
 
 --- Keys that will exist, and say so until they do.
-M.BROKER_LATER = {
-  console = true, zookeeper = true, inter_broker_listener = true, lua_memory = true, lua_budget_ms = true,
-}
+M.BROKER_LATER = { zookeeper = true, inter_broker_listener = true }
 M.TOPIC_LATER = { partitioner = true, retention = true, transform = true, jit = true, archive = true, placement = true }
 
 --- Words that will exist; "call" is a function, "table" is indexed.

@@ -106,7 +106,14 @@ local function read_list(key, what, value, origin, path, check)
   return texts
 end
 
+--- A path, or nothing at all: false, or that text in --set.
+local function read_socket(_, value, origin, path)
+  if value == false or value == "false" and origin.source == "--set" then return false end
+  return read_text("a path, or false for none", value, origin, path)
+end
+
 local READERS = {
+  socket = read_socket,
   integer = read_integer,
   choice = read_choice,
   path = function(_, value, origin, path) return read_text("a path", value, origin, path) end,
@@ -345,10 +352,22 @@ function Settings:finish()
     failure.raise(factor.origin, factor.path, "got %s, but this broker is alone: the replication factor is 1",
       factor.value)
   end
-  local result = { broker = {}, topics = {} }
-  for key, setting in pairs(self.broker) do result.broker[key] = setting.value end
+  local result = { broker = self:broker_values(), topics = {} }
   for i, topic in ipairs(self.topics) do result.topics[i] = self:finish_topic(topic) end
   return result
+end
+
+--- The value of each of our own keys of `broker`, given or by default.
+function Settings:broker_values()
+  local values = { is_id_set = self.broker.id ~= nil }
+  for key, definition in pairs(schema.BROKER) do
+    values[key] = definition.default
+    if self.broker[key] then values[key] = self.broker[key].value end
+  end
+  for key, definition in pairs(schema.BROKER) do
+    if definition.in_data and values[key] == nil then values[key] = values.data[1] .. "/" .. definition.in_data end
+  end
+  return values
 end
 
 function Settings:finish_topic(topic)

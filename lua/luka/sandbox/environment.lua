@@ -5,6 +5,8 @@
 -- Limits of memory and time are core/lua/state.c's. What it cannot see is a C function that calls Lua back, which
 -- calls it again, until the C stack ends: every such function asks `host.is_deep()` first and then tail-calls the
 -- original, so that its errors name the line of the user's call.
+local coroutines = require "luka.sandbox.coroutines"
+
 local M = {}
 
 local LIBRARIES = {
@@ -20,9 +22,10 @@ local LIBRARIES = {
   bit = {
     "arshift", "band", "bnot", "bor", "bswap", "bxor", "lshift", "rol", "ror", "rshift", "tobit", "tohex",
   },
-  coroutine = { "create", "isyieldable", "resume", "running", "status", "wrap", "yield" },
   os = { "clock", "date", "difftime", "getenv", "time" },
 }
+
+local NAMES = { "string", "table", "math", "bit", "coroutine", "os" }
 
 local PLAIN = {
   "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget", "rawset", "select",
@@ -107,17 +110,30 @@ function M.new(host, words)
     for _, name in ipairs(names) do copy[name] = _G[library][name] end
     env[library] = copy
   end
-  env.coroutine.resume = bounded(host, coroutine.resume)
-  env.coroutine.wrap = function(fn)
-    return bounded(host, coroutine.wrap(fn))
-  end
-  for library in pairs(LIBRARIES) do env[library] = M.read_only(env[library], library) end
+  env.coroutine = coroutines.new(host)
+  for _, library in ipairs(NAMES) do env[library] = M.read_only(env[library], library) end
   env.xpcall = sandboxed_xpcall
   env.load = loader(env)
   env.loadstring = env.load
   env._G = env
   for name, value in pairs(words) do env[name] = value end
   return env
+end
+
+--- The environment of a console's session: what its code sets stays in `globals`; all else is behind that and is not
+--- changed by it.
+---
+---@param host luka.Host
+---@param words table<string, any>
+---@return table globals  the environment
+---@return table known  what stands behind it
+function M.session(host, words)
+  local known = M.new(host, words)
+  local globals = setmetatable({}, { __index = known, __metatable = false })
+  known._G = globals
+  known.load = loader(globals)
+  known.loadstring = known.load
+  return globals, known
 end
 
 return M

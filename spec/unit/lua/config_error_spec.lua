@@ -57,6 +57,12 @@ describe("a value of the wrong type or range", function()
       "config.lua:1: broker.data: got an empty list, expected a path" },
     { "may be an empty path", "broker { metadata = '' }",
       'config.lua:1: broker.metadata: got "", expected a path' },
+    { "may be true where a path or false is wanted", "broker { console = true }",
+      "config.lua:1: broker.console: got true, expected a path, or false for none" },
+    { "may be a memory too small to work with", "broker { lua_memory = 1 * MiB }",
+      "config.lua:1: broker.lua_memory: got 1048576, expected a whole number of bytes from 16777216 to 1099511627776" },
+    { "may be a budget of nothing", "broker { lua_budget_ms = 0 }",
+      "config.lua:1: broker.lua_budget_ms: got 0, expected a whole number of ms from 1 to 60000" },
     { "may be a text with a zero byte", "broker { data = 'a\\0b' }",
       'config.lua:1: broker.data: got "a\\x00b", expected a path' },
     { "may be a number whose digits Lua has lost", "broker { log_retention_bytes = 9007199254740993 }",
@@ -187,12 +193,10 @@ end)
 
 describe("what comes later", function()
   refuses {
-    { "is refused as a broker key", "broker {\n  console = 'data/console.sock' }",
-      "config.lua:2: broker.console: is not supported yet" },
     { "is refused as ZooKeeper", "broker { zookeeper = '10.0.0.1:2181/luka' }",
       "config.lua:1: broker.zookeeper: is not supported yet" },
-    { "is refused as a limit of policies", "broker { lua_memory = 64 * MiB }",
-      "config.lua:1: broker.lua_memory: is not supported yet" },
+    { "is refused as a listener between brokers", "broker { inter_broker_listener = 'x' }",
+      "config.lua:1: broker.inter_broker_listener: is not supported yet" },
     { "is refused where Kafka's config would be ignored", "broker { log_cleaner_delete_retention_ms = 1000 }",
       "config.lua:1: broker.log_cleaner_delete_retention_ms: is Kafka's, and not supported yet" },
     { "is refused as a default that would be ignored", "defaults {\n  delete_retention_ms = 1000,\n}",
@@ -342,7 +346,7 @@ describe("--set", function()
     ["listen=127.0.0.1:1,127.0.0.1:2"] =
       '--set listen: got "127.0.0.1:1,127.0.0.1:2": repeat --set listen= for each address',
     ["log_segment_bytes=1"] = '--set log_segment_bytes: got "1", expected a whole number of bytes from 1048576 to 2147483647',
-    ["console=x"] = "--set console: is not supported yet",
+    ["zookeeper=x"] = "--set zookeeper: is not supported yet",
     ["listeners=x"] = "--set listeners: is set by `listen` here",
   } do
     it("refuses " .. sets, function() assert.equal(expected, refusal("", { sets })) end)

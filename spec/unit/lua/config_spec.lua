@@ -15,7 +15,11 @@ describe("config.lua", function()
     assert.same({ "127.0.0.1:9092" }, config.listen)
     assert.same({}, config.advertise)
     assert.same({ "luka-data" }, config.data)
-    assert.is_nil(config.metadata)
+    assert.is_false(config.is_id_set)
+    assert.equal("luka-data/luka.mdb", config.metadata)
+    assert.equal("luka-data/console.sock", config.console)
+    assert.equal(67108864, config.lua_memory_bytes)
+    assert.equal(50, config.lua_budget_ms)
     assert.equal(0, config.workers)
     assert.equal(-1, config.log_level)
     assert.equal(268435456, config.log_dir_reserve_bytes)
@@ -37,6 +41,9 @@ describe("config.lua", function()
         advertise = { "a.example.com:1", "b.example.com:2" },
         data = { "one", "two" },
         metadata = "meta.mdb",
+        console = "run/luka.sock",
+        lua_memory = 32 * MiB,
+        lua_budget_ms = seconds(1),
         workers = 3,
         log_level = "debug",
         log_dir_reserve_bytes = 1 * GiB,
@@ -47,9 +54,24 @@ describe("config.lua", function()
     assert.same({ "a.example.com:1", "b.example.com:2" }, config.advertise)
     assert.same({ "one", "two" }, config.data)
     assert.equal("meta.mdb", config.metadata)
+    assert.equal("run/luka.sock", config.console)
+    assert.equal(33554432, config.lua_memory_bytes)
+    assert.equal(1000, config.lua_budget_ms)
+    assert.is_true(config.is_id_set)
     assert.equal(3, config.workers)
     assert.equal(3, config.log_level)
     assert.equal(1073741824, config.log_dir_reserve_bytes)
+  end)
+
+  it("keeps metastore and console in the first log directory unless it says otherwise", function()
+    local config = load "broker { data = { 'one', 'two' } }"
+    assert.equal("one/luka.mdb", config.metadata)
+    assert.equal("one/console.sock", config.console)
+  end)
+
+  it("has no console when that is false", function()
+    assert.is_nil(load("broker { console = false }").console)
+    assert.is_nil(load("", { "console=false" }).console)
   end)
 
   it("takes one address or directory without a list", function()

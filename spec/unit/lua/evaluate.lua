@@ -31,7 +31,9 @@ end
 --- Copies what specs look at.
 local function result_of(config)
   local result = {
-    id = config.id, workers = config.workers, metadata = optional(config.metadata), log_level = config.log_level,
+    id = config.id, workers = config.workers, metadata = optional(config.metadata), console = optional(config.console),
+    lua_memory_bytes = tonumber(config.lua_memory_bytes), lua_budget_ms = config.lua_budget_ms, is_id_set = config.is_id_set,
+    log_level = config.log_level,
     listen = texts(config.listen, config.listen_count), data = texts(config.data, config.data_count),
     advertise = texts(config.advertise, config.advertise_count),
     log_dir_reserve_bytes = tonumber(config.log_dir_reserve_bytes),

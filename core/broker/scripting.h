@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The script thread (lua/script.h) as part of a broker: what it is started with, and what of the broker its code can
+// reach. From the main thread.
+#pragma once
+
+#include <stdint.h>
+
+struct broker_options;
+struct script;
+struct server;
+
+/// What it works with; borrowed until script_stop().
+struct scripting {
+  const struct broker_options *options; ///< of the broker
+  int32_t broker_id;                    ///< of this broker
+  const char *cluster_id;               ///< of its cluster
+  struct server *server;                ///< accepts already
+};
+
+/// Opens the console, where there is to be one, and starts the script thread. A disk on which there is no room for a
+/// socket is no reason not to serve: that is logged.
+///
+/// @param parts  borrowed until script_delete()
+/// @param[out] script  owned: script_delete(); NULL: there is no console
+/// @return 0; ERR_BUSY, ERR_EXISTS, ERR_NOT_FOUND, ERR_PERMISSION ... with a sentence for the user
+int scripting_start(struct scripting *parts, struct script **script);

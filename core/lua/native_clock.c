@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lua/native_clock.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "os/clock.h"
+
+static int clock_now(lua_State *vm)
+{
+  lua_pushnumber(vm, (lua_Number)clock_wall_ms());
+  return 1;
+}
+
+int native_clock_open(struct lua_State *vm)
+{
+  static const luaL_Reg functions[] = {
+      {"now", clock_now},
+      {NULL, NULL},
+  };
+  lua_newtable(vm);
+  luaL_setfuncs(vm, functions, 0);
+  return 1;
+}

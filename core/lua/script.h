@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The script thread: an event loop with one limited Lua state (lua/state.h) in which user code runs, today that of the
+// consoles on a Unix socket. What it does is written in Lua (lua/luka/script/); this is the way in and out:
+//
+//   client -- socket -- session (script_session.c) --> lua/luka/script/init.lua: events
+//   task (a coroutine with user code) --> word --> native function --> other thread
+//                                         await(ticket) <-- script_call_done() <---+
+//
+// The state is made when the first console connects, so a broker that nobody talks to like that has none. Nothing here
+// waits, and no Lua runs on any other thread.
+//
+// Two ways for other parts to give functions to internal Lua code, which finds them in the `native` table:
+//
+//   a service  a C function without any Lua: takes and answers JSON, from any thread, when it likes
+//              (struct script_service). `native.NAME(argument)` waits for the answer and gives it, decoded; a failure
+//              is raised as a luka.Error.
+//   a native   a lua_CFunction (struct script_native), for core/lua: gives what it gives. One that has to wait for
+//              another thread starts a script_call and returns its ticket; Lua waits with task.await(ticket) and gets
+//              what `push` pushes.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "event/mail.h"
+
+struct lua_State;
+struct script;
+
+enum { SCRIPT_SESSIONS_MAX = 64 }; ///< consoles at a time
+
+/// Something that Lua waits for; embed it. The script's from script_call_start() until `free` is called.
+///
+///     static int segments(lua_State *vm) // segments(topic) -> ticket
+///     {
+///       struct script *script = script_check(vm);
+///       const char *topic = luaL_checkstring(vm, 1);       // may raise: before anything is allocated
+///       struct segments_call *call = mem_zalloc(sizeof *call);
+///       call->base = (struct script_call){.push = segments_push, .free = segments_free};
+///       ...
+///       int results = script_call_start(vm, script, &call->base);
+///       pool_submit(...);                                  // ends with script_call_done(&call->base)
+///       return results;
+///     }
+struct script_call {
+  /// Pushes the results of the call and returns how many. May raise; only called while somebody waits.
+  int (*push)(struct script_call *call, struct lua_State *vm);
+  /// Nobody waits any more: the end may come at once, but it has to come. May be NULL.
+  void (*cancel)(struct script_call *call);
+  /// The end.
+  void (*free)(struct script_call *call);
+
+  // Private.
+  struct list node;      ///< among the calls under way
+  struct mail mail;      ///< carries it back to the script thread
+  struct script *script; ///< whose
+  int64_t ticket;        ///< its number
+  int64_t task;          ///< the task that it belongs to
+  bool is_abandoned;     ///< nobody waits
+};
+
+/// A C function for Lua; `fn` is a lua_CFunction.
+struct script_native {
+  const char *name;                ///< in the `native` table
+  int (*fn)(struct lua_State *vm); ///< called on the script thread, in a task
+  void *arg;                       ///< script_arg() gives it
+};
+
+/// One call of a service. The service's from `run` until script_request_done().
+struct script_request {
+  struct script_call call; ///< private
+  char *argument;          ///< JSON text, "null" for no argument; borrowed
+  int result;              ///< private: 0 or an ERR_*
+  char *answer;            ///< private: JSON, or what went wrong
+};
+
+/// A C function for Lua that needs no Lua itself.
+struct script_service {
+  const char *name;                                       ///< in the `native` table
+  void (*run)(void *arg, struct script_request *request); ///< called on the script thread; must not wait
+  void *arg;                                              ///< for it
+};
+
+/// All borrowed until script_delete().
+struct script_options {
+  int32_t broker_id;                     ///< of this broker
+  const char *cluster_id;                ///< of its cluster
+  const char *version;                   ///< of Luka
+  const char *console;                   ///< path of the console's socket
+  size_t memory_bytes;                   ///< lua_memory
+  int budget_ms;                         ///< lua_budget_ms
+  int (*connect)(void *arg, int *fd);    ///< gives one end of a connection to this broker; any thread
+  void *arg;                             ///< for `connect`
+  const struct script_native *natives;   ///< functions for Lua
+  int native_count;                      ///< how many
+  const struct script_service *services; ///< functions for Lua
+  int service_count;                     ///< how many
+};
+
+/// Opens the socket and starts the thread.
+///
+/// @param[out] script  owned: script_delete()
+/// @return 0; those of unix_socket_listen(), ERR_NO_FILES ...
+int script_new(const struct script_options *options, struct script **script);
+
+/// Ends tasks and sessions, removes the socket, waits for calls under way, then ends the thread. While other threads
+/// still run, as they have to answer. NULL is fine.
+void script_stop(struct script *script);
+
+/// Frees it; stops it first. NULL is fine.
+void script_delete(struct script *script);
+
+// ---- for native functions; on the script thread ----
+
+/// The script whose native function this is; raises when no task runs, as nobody could wait for a ticket.
+struct script *script_check(struct lua_State *vm);
+
+/// The `arg` of the native function that was called.
+void *script_arg(struct lua_State *vm);
+
+/// Registers a call and pushes its ticket; returns 1, the number of results. Raises nothing.
+int script_call_start(struct lua_State *vm, struct script *script, struct script_call *call);
+
+/// The call is through: its results are pushed on the script thread, soon. Once; any thread.
+void script_call_done(struct script_call *call);
+
+// ---- for services ----
+
+/// Answers a request. Any thread, also within `run`.
+///
+/// @param result  0, or an ERR_*, whose name is the code of the luka.Error: ERR_CONFIG is "config"
+/// @param answer  JSON text, or with an error a sentence; taken (mem_alloc); NULL: null, or the error's own text
+void script_request_done(struct script_request *request, int result, char *answer);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inside of the script thread, for script.c (life, calls, ways into Lua), script_session.c (consoles),
+// script_channel.c (connections to this broker) and script_native.c (what Lua can call). All of it belongs to the
+// script thread, but for what script_new() does before it runs.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "event/loop.h"
+#include "event/timer.h"
+#include "lua/script.h"
+
+struct lua_state;
+
+struct script {
+  struct event_loop loop;        ///< its loop
+  struct script_options options; ///< as given
+  struct lua_state *state;       ///< NULL: not needed yet, or broken
+  struct timer turn_timer;       ///< lets tasks go on
+  struct list calls;             ///< calls under way
+  int64_t tickets;               ///< number of the latest call
+  bool is_stopping;              ///< nothing new is begun
+  uv_async_t keep;               ///< while stopping: keeps the loop until the last call is through
+  bool is_kept;                  ///< `keep` is open
+
+  struct list sessions;      ///< consoles
+  int session_count;         ///< how many
+  int64_t session_ids;       ///< number of the latest
+  int listen_fd;             ///< -1: not listening
+  uint64_t listen_inode;     ///< file of the socket
+  uv_poll_t listen_poll;     ///< watches it
+  struct timer listen_timer; ///< accepts again after descriptors ran out
+
+  struct list channels; ///< connections to this broker
+  int idle_channels;    ///< those that nothing is asked on
+};
+
+// ---- script.c ----
+
+/// Runs a function of lua/luka/script/init.lua: it is on the stack when `push` is called, which pushes the arguments
+/// and returns how many. Makes the state where there is none. When that fails all sessions are closed.
+///
+/// @return false when the state is broken
+bool script_enter(struct script *script, const char *event, int (*push)(struct lua_State *vm, void *arg), void *arg);
+
+/// Nobody waits any more for the calls of a task.
+void script_abandon(struct script *script, int64_t task);
+
+// ---- script_session.c ----
+
+/// Starts to accept; before the thread runs.
+int script_listen(struct script *script);
+
+/// Closes the socket and all sessions.
+void script_close_sessions(struct script *script);
+
+/// Stops accepting.
+void script_stop_listening(struct script *script);
+
+// send(session, text, is_reply) -> bytes queued: a frame; nothing when the session is gone
+int script_session_send(struct lua_State *vm);
+// close(session): after what was sent is through
+int script_session_close(struct lua_State *vm);
+// queued(session) -> bytes that the client has not taken; 0 when it is gone
+int script_session_queued(struct lua_State *vm);
+// drained(session) -> ticket: for when few are left
+int script_session_drained(struct lua_State *vm);
+
+// ---- script_channel.c ----
+
+// channel(request) -> ticket: for the response; nil and a sentence when there is none
+int script_channel_call(struct lua_State *vm);
+
+/// Closes the connections.
+void script_close_channels(struct script *script);
+
+// ---- script_native.c ----
+
+/// Pushes the `native` table.
+void script_push_natives(struct lua_State *vm, struct script *script);

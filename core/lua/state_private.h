@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inside of a Lua state, for state.c (memory, time of calls) and task.c (time of tasks).
+#pragma once
+
+#include <stdint.h>
+
+#include "lua/state.h"
+
+enum { STATE_HOOK_STEPS = 1000 }; ///< instructions between two looks at the clock
+
+struct lua_state {
+  struct lua_State *vm;               ///< main thread of the state
+  struct lua_state_limits limits;     ///< as given
+  size_t used_bytes;                  ///< allocated by LuaJIT now
+  size_t cap_bytes;                   ///< most that it may be for the code that runs
+  int64_t deadline_ms;                ///< the thread's processor time; 0: no call with a budget is running
+  bool is_expired;                    ///< the running call passed its deadline
+  uintptr_t stack_base;               ///< address of the frame of the outermost call; the stack grows down from it
+  struct lua_state_position position; ///< see lua_state_position()
+
+  // The task that runs, see task.c.
+  int64_t task_id;        ///< its number; 0: none runs
+  int64_t slice_end_ms;   ///< the thread's processor time at which it lets others run
+  int64_t stretch_end_ms; ///< likewise, at which it is stopped where it cannot let others run
+  bool is_preempted;      ///< it was suspended by the hook, and nobody has been told yet
+};

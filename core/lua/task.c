@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lua/task.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "lua/state_private.h"
+#include "os/clock.h"
+
+static int task_run(lua_State *vm);
+static int task_was_preempted(lua_State *vm);
+static int task_is_deep(lua_State *vm);
+static int task_memory(lua_State *vm);
+static void task_hook(lua_State *vm, lua_Debug *event);
+
+void lua_task_open(struct lua_State *vm)
+{
+  static const luaL_Reg functions[] = {
+      {"run", task_run},
+      {"was_preempted", task_was_preempted},
+      {"is_deep", task_is_deep},
+      {"memory", task_memory},
+  };
+  lua_newtable(vm);
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    lua_pushcfunction(vm, functions[i].func);
+    lua_setfield(vm, -2, functions[i].name);
+  }
+}
+
+int64_t lua_task_current(const struct lua_state *state)
+{
+  return state->task_id;
+}
+
+int lua_task_pcall(struct lua_State *vm, int arguments, int results)
+{
+  struct lua_state *state = lua_state_of(vm);
+  size_t cap_bytes = state->cap_bytes;
+  state->cap_bytes = state->limits.memory_bytes;
+  int status = lua_pcall(vm, arguments, results, 0);
+  state->cap_bytes = cap_bytes;
+  return status;
+}
+
+/// Lets the coroutine run until it ends, yields or is preempted; returns a status as of Lua.
+static int task_resume(struct lua_state *state, lua_State *co, int64_t id, int64_t slice_ms, int arguments)
+{
+  size_t cap_bytes = state->cap_bytes;
+  int64_t now_ms = clock_thread_ms();
+  state->cap_bytes = state->limits.memory_bytes;
+  state->task_id = id;
+  state->slice_end_ms = now_ms + slice_ms;
+  state->stretch_end_ms = now_ms + slice_ms + state->limits.budget_ms;
+  state->is_preempted = false;
+  lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, STATE_HOOK_STEPS);
+  int status = lua_resume(co, arguments);
+  lua_sethook(state->vm, NULL, 0, 0);
+  state->task_id = 0;
+  state->cap_bytes = cap_bytes;
+  return status;
+}
+
+/// run(co, id, slice_ms, ...) -> how, ...
+static int task_run(lua_State *vm)
+{
+  struct lua_state *state = lua_state_of(vm);
+  lua_State *co = lua_tothread(vm, 1);
+  luaL_argcheck(vm, co != NULL && state->task_id == 0 && vm == state->vm, 1, "cannot be run here");
+  int64_t id = (int64_t)luaL_checknumber(vm, 2);
+  int64_t slice_ms = (int64_t)luaL_checknumber(vm, 3);
+  int arguments = lua_gettop(vm) - 3;
+  luaL_argcheck(vm, lua_checkstack(co, arguments + 1), 4, "too many arguments");
+  lua_xmove(vm, co, arguments);
+  int status = task_resume(state, co, id, slice_ms, arguments);
+  if (status != 0 && status != LUA_YIELD) {
+    lua_pushliteral(vm, "failed");
+    lua_xmove(co, vm, 1);
+    return 2;
+  }
+  if (status == LUA_YIELD && state->is_preempted) {
+    state->is_preempted = false;
+    lua_pushliteral(vm, "preempted");
+    return 1;
+  }
+  int results = lua_gettop(co);
+  luaL_checkstack(vm, results + 1, "too many results");
+  lua_pushstring(vm, status == 0 ? "done" : "yielded");
+  lua_xmove(co, vm, results);
+  return results + 1;
+}
+
+static int task_was_preempted(lua_State *vm)
+{
+  struct lua_state *state = lua_state_of(vm);
+  lua_pushboolean(vm, state->is_preempted);
+  state->is_preempted = false;
+  return 1;
+}
+
+static int task_is_deep(lua_State *vm)
+{
+  lua_pushboolean(vm, lua_state_is_deep(lua_state_of(vm)));
+  return 1;
+}
+
+static int task_memory(lua_State *vm)
+{
+  size_t cap = 0;
+  lua_pushnumber(vm, (lua_Number)lua_state_memory(lua_state_of(vm), &cap));
+  lua_pushnumber(vm, (lua_Number)cap);
+  return 2;
+}
+
+/// Called after every STATE_HOOK_STEPS instructions of a task, or at each once it is past its budget. Until internal
+/// code has heard of a coroutine that was preempted, it is left alone.
+static void task_hook(lua_State *vm, lua_Debug *event)
+{
+  struct lua_state *state = lua_state_of(vm);
+  (void)event;
+  if (state->is_preempted || vm == state->vm) {
+    return;
+  }
+  int64_t now_ms = clock_thread_ms();
+  if (now_ms < state->slice_end_ms) {
+    return;
+  }
+  // Past the budget somebody around cannot be left: at the next instruction that is not here, but there, this raises.
+  bool is_overdue = now_ms >= state->stretch_end_ms;
+  if (is_overdue) {
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
+  }
+  if (lua_isyieldable(vm)) {
+    state->is_preempted = true;
+    lua_yield(vm, 0);
+  } else if (is_overdue) {
+    luaL_error(vm, "took longer than %d ms inside a function that cannot be interrupted", state->limits.budget_ms);
+  }
+}

@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One request and its answer, over a transport; and what becomes of the error codes in answers: luka.Error with Kafka's
+-- name of the error as its code, and the broker's own sentence, or ours where it sent none.
+local codec = require "luka.wire.codec"
+local error_codes = require "luka.wire.error_codes"
+local errors = require "luka.errors"
+local value_of = require "luka.config.value"
+
+---@class luka.Transport
+---@field call fun(self: luka.Transport, request: string): string  a request without its length, header included; raises
+---   luka.Error
+
+local M = {}
+
+M.CLIENT_ID = "luka-admin"
+
+--- Versions that are spoken: all name topics by their names, and answer with a sentence where a version does.
+M.VERSIONS = {
+  AlterReplicaLogDirs = 2, CreatePartitions = 3, CreateTopics = 7, DeleteRecords = 2, DeleteTopics = 6,
+  DescribeCluster = 1, DescribeConfigs = 4, DescribeLogDirs = 4, DescribeProducers = 0, Fetch = 12,
+  IncrementalAlterConfigs = 1, ListOffsets = 7, Metadata = 12, Produce = 9,
+}
+
+--- For errors without a sentence of the broker's.
+local SENTENCES = {
+  CLUSTER_AUTHORIZATION_FAILED = "this may not be done here",
+  CORRUPT_MESSAGE = "the records are damaged",
+  INVALID_PARTITIONS = "this number of partitions is not allowed",
+  INVALID_REPLICATION_FACTOR = "this replication factor is not allowed",
+  INVALID_TIMESTAMP = "the timestamp is too far from the broker's clock",
+  KAFKA_STORAGE_ERROR = "its log directory is full or has failed; the broker's log says more",
+  LEADER_NOT_AVAILABLE = "it has no leader now",
+  LOG_DIR_NOT_FOUND = "the broker has no such log directory",
+  MESSAGE_TOO_LARGE = "the batch is larger than max_message_bytes of the topic",
+  NOT_LEADER_OR_FOLLOWER = "this broker is not its leader",
+  OFFSET_NOT_AVAILABLE = "the offset is not known yet",
+  OFFSET_OUT_OF_RANGE = "the partition has no such offset",
+  REQUEST_TIMED_OUT = "it was not done in time",
+  TOPIC_AUTHORIZATION_FAILED = "this may not be done with the topic",
+  UNKNOWN_SERVER_ERROR = "the broker failed unexpectedly; its log says more",
+  UNKNOWN_TOPIC_ID = "there is no such topic",
+  UNKNOWN_TOPIC_OR_PARTITION = "there is no such topic or partition",
+}
+
+local names = {}
+for _, entry in ipairs(error_codes) do names[entry[1]] = entry[2] end
+
+--- Kafka's name of an error code.
+---
+---@param code integer
+---@return string
+function M.error_name(code) return names[code] or "ERROR_" .. code end
+
+--- Raises an error of the broker's, if it is one.
+---
+---@param code integer  0: none
+---@param message string?  the broker's sentence
+---@param what string  whom it is about, for our own sentence: 'topic "x"'
+---@param more any  a string: what to say behind it
+function M.check(code, message, what, more)
+  if code == 0 then return end
+  local name = M.error_name(code)
+  if not message or message == "" then
+    message = ("%s: %s"):format(what, SENTENCES[name] or name:lower():gsub("_", " "))
+  end
+  errors.raise(name, "%s", message .. (more or ""))
+end
+
+--- A function that asks a broker: `call(api, body) -> body of the answer`.
+---
+---@param transport luka.Transport
+---@return fun(api: string, body: table): table
+function M.new(transport)
+  local correlation_id = 0
+  return function(api, body)
+    local version = M.VERSIONS[api]
+    if not version then
+      local known = {}
+      for name in pairs(M.VERSIONS) do known[#known + 1] = name end
+      table.sort(known)
+      errors.raise("usage", "call: got %s, expected one of %s", value_of.show(api), table.concat(known, ", "))
+    end
+    correlation_id = (correlation_id + 1) % 2 ^ 31
+    local sent = correlation_id
+    local answer = transport:call(codec.request(api, version, body, sent, M.CLIENT_ID))
+    local result, got = codec.response(api, version, answer)
+    if got ~= sent then errors.raise("malformed", "the broker answered another request than %s", api) end
+    return result
+  end
+end
+
+return M

@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Evaluates what was typed: as an expression where it is one, otherwise as statements. Values are shown; errors become one
+-- line for the user.
+local errors = require "luka.errors"
+local explain = require "luka.config.explain"
+local task = require "luka.script.task"
+
+local M = {}
+
+--- Shows the results of a chunk, or raises its error as something that can be told outside of the task.
+local function show(first, ok, ...)
+  if ok then
+    for i = first, select("#", ...) do task.show((select(i, ...))) end
+    return
+  end
+  local err = ...
+  if type(err) == "string" or errors.is(err) then error(err, 0) end
+  local has_text, text = pcall(tostring, err)
+  local is_own = type(err) == "table" or type(err) == "userdata"
+  if has_text and not (is_own and text:find "^%a+: 0x%x+$") then error("the error raised is " .. text, 0) end
+  error(("the error raised is a %s, not a text"):format(type(err)), 0)
+end
+
+--- What a task runs for a piece of source text.
+---
+---@param source string
+---@param name string  of the chunk, for messages
+---@param env table
+---@return function
+function M.new(source, name, env)
+  return function()
+    -- A call behind "nil," is no tail call: its errors know their line.
+    local chunk = load("return nil, " .. source, "@" .. name, "t", env)
+    if chunk then return show(2, pcall(chunk)) end
+    local err
+    chunk, err = load(source, "@" .. name, "t", env)
+    if not chunk then error(err, 0) end
+    return show(1, pcall(chunk))
+  end
+end
+
+--- A line of the source text.
+local function line_of(source, number)
+  for line in (source .. "\n"):gmatch "([^\n]*)\n" do
+    number = number - 1
+    if number == 0 then return line end
+  end
+  return ""
+end
+
+--- The words and globals that a name may have been meant for.
+local function names(session)
+  local all = {}
+  for name, value in pairs(session.known) do all[name] = value end
+  for name, value in next, session.env do
+    if type(name) == "string" then all[name] = value end
+  end
+  return all
+end
+
+--- The line for an error, and its code where it has one.
+---
+---@param err any
+---@param source string
+---@param name string
+---@param session luka.Session
+---@return string message
+---@return string? code
+function M.explain(err, source, name, session)
+  if errors.is(err) then return tostring(err.message), tostring(err.code) end
+  if type(err) ~= "string" then return ("the error raised is a %s, not a text"):format(type(err)) end
+  local text = err:gsub("^luka/[%w_/]+%.lua:%d+: ", "")
+  local prefix = name .. ":"
+  if text:sub(1, #prefix) == prefix then
+    local number, rest = text:match("^(%d+): (.*)$", #prefix + 1)
+    if number then
+      local where = prefix .. number .. ": "
+      return where .. explain.message(rest, line_of(source, tonumber(number)), names(session))
+    end
+  end
+  return text
+end
+
+return M

@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The script state: C (core/lua/script.c) calls the events that new() returns; what happens then is luka.script.session's
+-- and luka.script.task's. Events run outside of tasks, without limits: they do little, and run no code of the user's.
+local environment = require "luka.sandbox.environment"
+local session = require "luka.script.session"
+local task = require "luka.script.task"
+
+---@class luka.Native
+---@field run function  see core/lua/task.h, as are was_preempted, is_deep and memory
+---@field send fun(session: integer, text: string, is_reply: boolean?): integer?  bytes queued; nil: the session is gone
+---@field close fun(session: integer)  once all is sent
+---@field queued fun(session: integer): integer  bytes that the client has not taken
+---@field drained fun(session: integer): integer  a ticket
+---@field channel fun(request: string): integer  a ticket, for a response, or nil and a sentence
+---@field sleep fun(ms: number): integer  a ticket
+---@field abandon fun(task: integer)  cancels what a task waits for
+---@field services table<string, fun(json: string): integer>  see script_service in core/lua/script.h; tickets
+
+local M = {}
+
+--- Sets the state up.
+---
+---@param native luka.Native
+---@param about { broker: integer, cluster: string, luka: string }
+---@return table<string, function> events  each returns whether tasks want to go on
+function M.new(native, about)
+  environment.seal(native)
+  task.open(native)
+  local sessions = {}
+  local events = {}
+
+  --- A client has connected.
+  function events.opened(id)
+    sessions[id] = session.new(id, native, about, function() sessions[id] = nil end)
+    return task.has_work()
+  end
+
+  --- A client has sent a frame.
+  function events.frame(id, text)
+    if sessions[id] then sessions[id]:receive(text) end
+    return task.has_work()
+  end
+
+  --- A client is gone.
+  function events.closed(id)
+    if sessions[id] then sessions[id]:finish() end
+    return task.has_work()
+  end
+
+  --- What a task waits for is there.
+  function events.ticket(task_id, ticket, ok, ...)
+    local found = task.find(task_id)
+    if found then task.complete(found, ticket, ok, ...) end
+    return task.has_work()
+  end
+
+  --- Tasks go on.
+  function events.turn()
+    task.turn()
+    return task.has_work()
+  end
+
+  return events
+end
+
+return M

@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A console's session: the frames of its client, its environment, and the task that its code runs in.
+local environment = require "luka.sandbox.environment"
+local errors = require "luka.errors"
+local evaluate = require "luka.script.evaluate"
+local json = require "luka.native.json"
+local natives = require "luka.script.natives"
+local task = require "luka.script.task"
+local view = require "luka.view"
+local words = require "luka.words"
+
+local M = {}
+
+M.VERSION = 1
+
+---@class luka.Session
+---@field id integer  C's number of it
+---@field terminal boolean  somebody sits there who can be asked
+---@field width integer  of the terminal, columns
+---@field question integer?  ticket of a question that was asked
+local Session = {}
+Session.__index = Session
+
+--- A session that has just connected.
+---
+---@param id integer
+---@param native luka.Native
+---@param about table
+---@param on_end fun()
+---@return luka.Session
+function M.new(id, native, about, on_end)
+  return setmetatable({ id = id, native = native, about = about, on_end = on_end, terminal = false, width = 80 }, Session)
+end
+
+function Session:send(frame) self.native.send(self.id, json.encode(frame), true) end
+
+--- Says what is wrong with what the client sent, and ends.
+function Session:refuse(text, ...)
+  self:send { op = "refused", error = view.text(text:format(...)) }
+  self.native.close(self.id)
+  self:finish()
+end
+
+--- The end: what still runs is ended.
+function Session:finish()
+  self.is_over = true
+  if self.task then task.kill(self.task) end
+  self.on_end()
+end
+
+local function print_words(...)
+  local parts = {}
+  for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+  task.print(table.concat(parts, "\t"))
+end
+
+--- The environment of the session's code: its own globals, and behind them the words.
+function Session:make_environment()
+  local all = words.new { task = task, native = natives.new(self.native) }
+  all.print = all.print or print_words
+  self.env, self.known = environment.session(self.native, all)
+end
+
+local OPS = {}
+
+--- A whole number that a frame has to have.
+local function whole(value)
+  return type(value) == "number" and value % 1 == 0 and value >= 0 and value < 2 ^ 53
+end
+
+function OPS:hello(frame)
+  if self.env then return self:refuse "hello was said already" end
+  if frame.version ~= M.VERSION then
+    return self:refuse("version %s of the console's protocol is not spoken here, only %d", tostring(frame.version), M.VERSION)
+  end
+  self.terminal = frame.terminal == true
+  self:resize(frame.width)
+  self:make_environment()
+  local about = self.about
+  self:send { op = "hello", version = M.VERSION, luka = about.luka, broker = about.broker, cluster = about.cluster }
+end
+
+function Session:resize(width)
+  if whole(width) and width > 0 then self.width = math.min(width, 10000) end
+end
+
+function OPS:resize(frame) self:resize(frame.width) end
+
+function OPS:eval(frame)
+  if not whole(frame.id) or type(frame.source) ~= "string" then return self:refuse "eval: id or source is missing" end
+  if self.task then return self:refuse "eval: the one before is not done" end
+  local name = type(frame.name) == "string" and frame.name:match "^[^%c]+$" or "console"
+  local run = evaluate.new(frame.source, name, self.env)
+  self.task = task.spawn(self, frame.id, run, function(_, ok, err)
+    self.task, self.question = nil, nil
+    if self.is_over then return end
+    local done = { op = "done", id = frame.id, ok = ok }
+    if not ok then done.error, done.code = evaluate.explain(err, frame.source, name, self) end
+    self:send(done)
+  end)
+end
+
+function OPS:interrupt(frame)
+  if self.task and self.task.request == frame.id then
+    task.kill(self.task, errors.new("interrupted", "interrupted"))
+  end
+end
+
+function OPS:answer(frame)
+  local ticket = self.question
+  if self.task and ticket then
+    self.question = nil
+    task.complete(self.task, ticket, true, frame.yes == true)
+  end
+end
+
+--- A frame of the client.
+---
+---@param text string
+function Session:receive(text)
+  local frame, err = json.decode(text)
+  if type(frame) ~= "table" then
+    return self:refuse("a frame is a JSON object: %s", tostring(err or "got a " .. type(frame)))
+  end
+  local op = OPS[frame.op]
+  if not op then return self:refuse("there is no op %s", json.encode(view.of(frame.op).value):sub(1, 100)) end
+  if not self.env and frame.op ~= "hello" then return self:refuse "hello comes first" end
+  op(self, frame)
+end
+
+return M

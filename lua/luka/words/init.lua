@@ -1,0 +1,44 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The words of the console, besides Lua itself. A file of words returns { entries = luka.Word[], new = fun(context) ->
+-- table of words }; FILES lists them. Words are trusted code that is called by user code, in a task.
+local help = require "luka.words.help"
+
+---@class luka.Words.Context
+---@field admin luka.Admin     the administration, over a transport of this session
+---@field task table           luka.script.task: await, show, print, confirm, clear, sleep
+---@field native table<string, any>  what C gives: segments, retention_plan, connections, metrics, reload, stop
+
+local M = {}
+
+--- Modules below luka.words, in the order of docs/console.md.
+M.FILES = {}
+
+local registry
+
+--- The help of all words.
+---
+---@return luka.Help
+function M.help()
+  if registry then return registry end
+  local entries = {}
+  for _, file in ipairs(M.FILES) do
+    for _, entry in ipairs(require("luka.words." .. file).entries) do entries[#entries + 1] = entry end
+  end
+  registry = help.new(entries)
+  return registry
+end
+
+--- The words of a session.
+---
+---@param context luka.Words.Context
+---@return table<string, any> words  for the environment of user code
+function M.new(context)
+  local words = {}
+  for _, file in ipairs(M.FILES) do
+    for name, value in pairs(require("luka.words." .. file).new(context)) do words[name] = value end
+  end
+  M.help():bind(words)
+  return words
+end
+
+return M
