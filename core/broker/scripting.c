@@ -20,6 +20,7 @@ int scripting_start(struct scripting *parts, struct script **script)
   if (config->console == NULL) {
     return 0;
   }
+  inspect_natives(&parts->inspect, parts->natives);
   struct script_options options = {
       .broker_id = parts->broker_id,
       .cluster_id = parts->cluster_id,
@@ -29,6 +30,8 @@ int scripting_start(struct scripting *parts, struct script **script)
       .budget_ms = config->lua_budget_ms,
       .connect = scripting_connect,
       .arg = parts,
+      .natives = parts->natives,
+      .native_count = INSPECT_NATIVES,
   };
   int result = script_new(&options, script);
   if (result == ERR_NO_SPACE || result == ERR_READ_ONLY || result == ERR_IO) {

@@ -6,16 +6,19 @@
 
 #include <stdint.h>
 
+#include "lua/inspect.h"
+
 struct broker_options;
-struct script;
 struct server;
 
 /// What it works with; borrowed until script_stop().
 struct scripting {
-  const struct broker_options *options; ///< of the broker
-  int32_t broker_id;                    ///< of this broker
-  const char *cluster_id;               ///< of its cluster
-  struct server *server;                ///< accepts already
+  const struct broker_options *options;          ///< of the broker
+  int32_t broker_id;                             ///< of this broker
+  const char *cluster_id;                        ///< of its cluster
+  struct server *server;                         ///< accepts already
+  struct inspect inspect;                        ///< what consoles see of the inside
+  struct script_native natives[INSPECT_NATIVES]; ///< its functions; filled by scripting_start()
 };
 
 /// Opens the console, where there is to be one, and starts the script thread. A disk on which there is no room for a
