@@ -11,6 +11,7 @@
 #include "lua/native_clock.h"
 #include "lua/native_json.h"
 #include "lua/native_record.h"
+#include "lua/native_text.h"
 #include "os/file.h"
 
 enum { MODULES_FILE_MAX = 4 * 1024 * 1024 };
@@ -23,6 +24,7 @@ static const struct {
     {"luka.native.clock", native_clock_open},
     {"luka.native.json", native_json_open},
     {"luka.native.record", native_record_open},
+    {"luka.native.text", native_text_open},
 };
 
 /// Registry key of the table of modules that are loaded; its address counts.
@@ -35,8 +37,13 @@ static int modules_load_file(lua_State *vm, const char *folder, const struct lua
 
 void lua_modules_open(struct lua_State *vm)
 {
+  static const char *const libraries[] = {"bit", "coroutine", "debug", "math", "os", "string", "table"};
   lua_pushlightuserdata(vm, (void *)&modules_loaded_key);
   lua_newtable(vm);
+  for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    lua_getglobal(vm, libraries[i]);
+    lua_setfield(vm, -2, libraries[i]);
+  }
   lua_rawset(vm, LUA_REGISTRYINDEX);
   lua_pushcfunction(vm, modules_require);
   lua_setglobal(vm, "require");

@@ -21,5 +21,6 @@ struct lua_module {
 extern const struct lua_module lua_modules[];
 extern const size_t lua_modules_count;
 
-/// Gives internal code of a state `require` for these modules. Call in protected mode.
+/// Gives internal code of a state `require` for these modules, and for the libraries that are open. Call in protected
+/// mode.
 void lua_modules_open(struct lua_State *vm);

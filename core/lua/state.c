@@ -21,6 +21,11 @@ enum {
   STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
 };
 
+/// In front of each block of LuaJIT's, which is aligned like those of malloc().
+struct state_block {
+  _Alignas(16) int owner; ///< whose it is, see lua_state.owner
+};
+
 /// The one argument of state_enter().
 struct state_call {
   int (*fn)(lua_State *vm); ///< what to run
@@ -126,6 +131,18 @@ bool lua_state_is_expired(const struct lua_state *state)
   return state->is_expired;
 }
 
+void lua_state_poll(struct lua_State *vm)
+{
+  struct lua_state *state = lua_state_of(vm);
+  if (state->task_id != 0) {
+    task_poll(vm);
+  } else if (state->deadline_ms != 0 && (state->is_expired || clock_thread_ms() > state->deadline_ms)) {
+    state->is_expired = true;
+    lua_sethook(vm, state_hook, LUA_MASKCOUNT, 1);
+    luaL_error(vm, "out of time");
+  }
+}
+
 size_t lua_state_memory(const struct lua_state *state, size_t *cap)
 {
   if (cap != NULL) {
@@ -134,18 +151,21 @@ size_t lua_state_memory(const struct lua_state *state, size_t *cap)
   return state->used_bytes;
 }
 
-/// LuaJIT's allocator. Refusing raises "not enough memory" in Lua, so only growth is refused: the collector shrinks
-/// blocks where it cannot cope with an error. Library functions that fill large blocks run long between two steps of
-/// the hook, so large blocks look at the clock as well.
+/// LuaJIT's allocator; counts by owner. Refusing raises "not enough memory" in Lua, so only growth is refused: the
+/// collector shrinks blocks where it cannot cope with an error. Library functions that fill large blocks run long
+/// between two steps of the hook, so large blocks look at the clock as well.
 static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_size)
 {
   struct lua_state *state = arg;
+  struct state_block *head = block != NULL ? (struct state_block *)block - 1 : NULL;
+  int owner = head != NULL ? head->owner : state->owner;
   if (block == NULL) {
     old_size = 0;
   }
   if (new_size == 0) {
-    free(block);
+    free(head);
     state->used_bytes -= old_size;
+    state->owner_bytes[owner] -= old_size;
     return NULL;
   }
   if (new_size > old_size) {
@@ -156,12 +176,18 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
       state->is_expired = true;
       return NULL;
     }
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->task_id != 0) {
+      task_hurry(state);
+    }
   }
-  void *result = realloc(block, new_size);
-  if (result != NULL) {
-    state->used_bytes = state->used_bytes - old_size + new_size;
+  head = realloc(head, sizeof *head + new_size);
+  if (head == NULL) {
+    return NULL;
   }
-  return result;
+  head->owner = owner;
+  state->used_bytes = state->used_bytes - old_size + new_size;
+  state->owner_bytes[owner] = state->owner_bytes[owner] - old_size + new_size;
+  return head + 1;
 }
 
 /// Called after every STATE_HOOK_STEPS instructions, and for each line when the state tracks lines. Once time is up it

@@ -80,5 +80,9 @@ bool lua_state_is_deep(const struct lua_state *state);
 /// Whether the current call has run out of time.
 bool lua_state_is_expired(const struct lua_state *state);
 
+/// For C functions that may run long: raises "out of time" when the current call has none left. Of a state made by
+/// lua_state_new().
+void lua_state_poll(struct lua_State *vm);
+
 /// Bytes in use now, and the cap.
 size_t lua_state_memory(const struct lua_state *state, size_t *cap);

@@ -7,17 +7,22 @@
 
 #include "lua/state.h"
 
-enum { STATE_HOOK_STEPS = 1000 }; ///< instructions between two looks at the clock
+enum {
+  STATE_HOOK_STEPS = 1000, ///< instructions between two looks at the clock
+  STATE_OWNERS_MAX = 65,   ///< owners of memory: none, and one for each console
+};
 
 struct lua_state {
-  struct lua_State *vm;               ///< main thread of the state
-  struct lua_state_limits limits;     ///< as given
-  size_t used_bytes;                  ///< allocated by LuaJIT now
-  size_t cap_bytes;                   ///< most that it may be for the code that runs
-  int64_t deadline_ms;                ///< the thread's processor time; 0: no call with a budget is running
-  bool is_expired;                    ///< the running call passed its deadline
-  uintptr_t stack_base;               ///< address of the frame of the outermost call; the stack grows down from it
-  struct lua_state_position position; ///< see lua_state_position()
+  struct lua_State *vm;                 ///< main thread of the state
+  struct lua_state_limits limits;       ///< as given
+  size_t used_bytes;                    ///< allocated by LuaJIT now
+  size_t cap_bytes;                     ///< most that it may be for the code that runs
+  int owner;                            ///< for whom memory is allocated now; 0: internal code
+  size_t owner_bytes[STATE_OWNERS_MAX]; ///< allocated by each
+  int64_t deadline_ms;                  ///< the thread's processor time; 0: no call with a budget is running
+  bool is_expired;                      ///< the running call passed its deadline
+  uintptr_t stack_base;                 ///< address of the frame of the outermost call; the stack grows down from it
+  struct lua_state_position position;   ///< see lua_state_position()
 
   // The task that runs, see task.c.
   int64_t task_id;        ///< its number; 0: none runs
@@ -25,3 +30,9 @@ struct lua_state {
   int64_t stretch_end_ms; ///< likewise, at which it is stopped where it cannot let others run
   bool is_preempted;      ///< it was suspended by the hook, and nobody has been told yet
 };
+
+/// For the allocator: has a task that is past its slice suspended at its next instruction.
+void task_hurry(struct lua_state *state);
+
+/// lua_state_poll() in a task: raises once the task is past its budget, as it cannot be suspended there.
+void task_poll(struct lua_State *vm);

@@ -44,12 +44,11 @@ int lua_task_pcall(struct lua_State *vm, int arguments, int results)
 }
 
 /// Lets the coroutine run until it ends, yields or is preempted; returns a status as of Lua.
-static int task_resume(struct lua_state *state, lua_State *co, int64_t id, int64_t slice_ms, int arguments)
+static int task_resume(struct lua_state *state, lua_State *co, int64_t slice_ms, int arguments)
 {
   size_t cap_bytes = state->cap_bytes;
   int64_t now_ms = clock_thread_ms();
   state->cap_bytes = state->limits.memory_bytes;
-  state->task_id = id;
   state->slice_end_ms = now_ms + slice_ms;
   state->stretch_end_ms = now_ms + slice_ms + state->limits.budget_ms;
   state->is_preempted = false;
@@ -57,22 +56,27 @@ static int task_resume(struct lua_state *state, lua_State *co, int64_t id, int64
   int status = lua_resume(co, arguments);
   lua_sethook(state->vm, NULL, 0, 0);
   state->task_id = 0;
+  state->owner = 0;
   state->cap_bytes = cap_bytes;
   return status;
 }
 
-/// run(co, id, slice_ms, ...) -> how, ...
+/// run(co, id, owner, slice_ms, ...) -> how, ...
 static int task_run(lua_State *vm)
 {
   struct lua_state *state = lua_state_of(vm);
   lua_State *co = lua_tothread(vm, 1);
   luaL_argcheck(vm, co != NULL && state->task_id == 0 && vm == state->vm, 1, "cannot be run here");
   int64_t id = (int64_t)luaL_checknumber(vm, 2);
-  int64_t slice_ms = (int64_t)luaL_checknumber(vm, 3);
-  int arguments = lua_gettop(vm) - 3;
-  luaL_argcheck(vm, lua_checkstack(co, arguments + 1), 4, "too many arguments");
+  lua_Integer owner = luaL_checkinteger(vm, 3);
+  luaL_argcheck(vm, owner > 0 && owner < STATE_OWNERS_MAX, 3, "is no owner");
+  int64_t slice_ms = (int64_t)luaL_checknumber(vm, 4);
+  int arguments = lua_gettop(vm) - 4;
+  luaL_argcheck(vm, lua_checkstack(co, arguments + 1), 5, "too many arguments");
   lua_xmove(vm, co, arguments);
-  int status = task_resume(state, co, id, slice_ms, arguments);
+  state->task_id = id;
+  state->owner = (int)owner;
+  int status = task_resume(state, co, slice_ms, arguments);
   if (status != 0 && status != LUA_YIELD) {
     lua_pushliteral(vm, "failed");
     lua_xmove(co, vm, 1);
@@ -106,10 +110,39 @@ static int task_is_deep(lua_State *vm)
 
 static int task_memory(lua_State *vm)
 {
+  struct lua_state *state = lua_state_of(vm);
+  if (!lua_isnoneornil(vm, 1)) {
+    lua_Integer owner = luaL_checkinteger(vm, 1);
+    luaL_argcheck(vm, owner >= 0 && owner < STATE_OWNERS_MAX, 1, "is no owner");
+    lua_pushnumber(vm, (lua_Number)state->owner_bytes[owner]);
+    return 1;
+  }
   size_t cap = 0;
-  lua_pushnumber(vm, (lua_Number)lua_state_memory(lua_state_of(vm), &cap));
+  lua_pushnumber(vm, (lua_Number)lua_state_memory(state, &cap));
   lua_pushnumber(vm, (lua_Number)cap);
   return 2;
+}
+
+/// Raises that the task is past its budget, and does so again at each instruction until it can be suspended.
+static void task_stop(struct lua_state *state, lua_State *vm)
+{
+  lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
+  luaL_error(vm, "took longer than %d ms inside a function that cannot be interrupted", state->limits.budget_ms);
+}
+
+void task_hurry(struct lua_state *state)
+{
+  if (clock_thread_ms() >= state->slice_end_ms) {
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
+  }
+}
+
+void task_poll(struct lua_State *vm)
+{
+  struct lua_state *state = lua_state_of(vm);
+  if (clock_thread_ms() >= state->stretch_end_ms) {
+    task_stop(state, vm);
+  }
 }
 
 /// Called after every STATE_HOOK_STEPS instructions of a task, or at each once it is past its budget. Until internal
@@ -134,6 +167,6 @@ static void task_hook(lua_State *vm, lua_Debug *event)
     state->is_preempted = true;
     lua_yield(vm, 0);
   } else if (is_overdue) {
-    luaL_error(vm, "took longer than %d ms inside a function that cannot be interrupted", state->limits.budget_ms);
+    task_stop(state, vm);
   }
 }

@@ -21,13 +21,16 @@ struct lua_state;
 
 /// Pushes a table of functions for internal code:
 ///
-///   run(co, id, slice_ms, ...) -> how, ...  runs task `id`, a coroutine, with these arguments; `how` is "done" with
-///                                           results, "failed" with the error, "yielded" with values, or "preempted"
+///   run(co, id, owner, slice_ms, ...) -> how, ...
+///                                           runs task `id`, a coroutine, with these arguments; `how` is "done" with
+///                                           results, "failed" with the error, "yielded" with values, or "preempted".
+///                                           What it allocates counts as that of `owner`, 1 to 64
 ///   was_preempted() -> boolean              whether the coroutine that was just resumed and yielded was preempted;
 ///   asked
 ///                                           once, by whoever resumed it
 ///   is_deep() -> boolean                    as lua_state_is_deep()
 ///   memory() -> used, cap                   bytes
+///   memory(owner) -> used                   bytes of an owner, garbage too
 ///
 /// Call in protected mode.
 void lua_task_open(struct lua_State *vm);

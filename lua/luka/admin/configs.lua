@@ -30,8 +30,13 @@ local OPERATIONS = { set = 0, unset = 1, append = 2, subtract = 3 }
 ---@return string
 function M.key(name) return schema.snake(name) end
 
---- A value by its type.
-local function value_by_type(text, kind)
+--- A value of a config as the type says.
+---
+---@param text string?
+---@param config_type integer  as in DescribeConfigs
+---@return any
+function M.value(text, config_type)
+  local kind = TYPES[config_type]
   if text == nil then return nil end
   if kind == "boolean" then return text == "true" end
   if kind == "number" then return tonumber(text) end
@@ -121,8 +126,8 @@ function M.add(admin, call)
     calls.check(answer.error_code, answer.error_message, what)
     local list = {}
     for i, config in ipairs(answer.configs) do
-      local config_type = TYPES[config.config_type] or "string"
-      list[i] = { name = M.key(config.name), value = value_by_type(config.value, config_type), type = config_type,
+      list[i] = { name = M.key(config.name), value = M.value(config.value, config.config_type),
+        type = TYPES[config.config_type] or "string",
         source = SOURCES[config.config_source] or "unknown", is_read_only = config.read_only,
         is_sensitive = config.is_sensitive, documentation = config.documentation }
     end

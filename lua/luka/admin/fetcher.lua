@@ -77,6 +77,11 @@ function Fetcher:fetch()
   return #self.waiting > 0
 end
 
+--- Whether something that fetch() got has not been taken.
+---
+---@return boolean
+function Fetcher:has_waiting() return #self.waiting > 0 end
+
 local function damaged(self, chunk, err)
   errors.raise(tostring(err.code), 'topic "%s" partition %d, from offset %s: %s', self.topic, chunk.position.partition,
     (tostring(chunk.position.offset):gsub("LL$", "")), err.message)

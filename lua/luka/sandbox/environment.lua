@@ -4,8 +4,11 @@
 --
 -- Limits of memory and time are core/lua/state.c's. What it cannot see is a C function that calls Lua back, which
 -- calls it again, until the C stack ends: every such function asks `host.is_deep()` first and then tail-calls the
--- original, so that its errors name the line of the user's call.
+-- original, so that its errors name the line of the user's call. Functions that may run long without calling Lua are
+-- replaced: text.lua, tables.lua.
 local coroutines = require "luka.sandbox.coroutines"
+local tables = require "luka.sandbox.tables"
+local text = require "luka.sandbox.text"
 
 local M = {}
 
@@ -51,6 +54,9 @@ local function sandboxed_xpcall(fn, handler, ...)
   return protected(handler, pcall(fn, ...))
 end
 
+--- Parsing cannot be interrupted.
+local CHUNK_MAX = 1024 * 1024
+
 --- load and loadstring: source text only, in the caller's environment unless it names another.
 local function loader(env)
   return function(chunk, name, _, chunk_env)
@@ -67,6 +73,7 @@ local function loader(env)
     if type(chunk) ~= "string" then
       error(("bad argument #1 to 'load' (string expected, got %s)"):format(type(chunk)), 2)
     end
+    if #chunk > CHUNK_MAX then return nil, ("chunk is longer than %d bytes"):format(CHUNK_MAX) end
     local fn, err = load(chunk, name or chunk, "t")
     if not fn then return nil, err end
     return setfenv(fn, chunk_env or env)
@@ -91,9 +98,9 @@ end
 ---@param host luka.Host
 function M.seal(host)
   string.dump = nil
-  string.gsub = bounded(host, string.gsub)
+  for name, fn in pairs(text) do string[name] = fn end
+  for name, fn in pairs(tables) do table[name] = fn end
   string.format = bounded(host, string.format)
-  table.sort = bounded(host, table.sort)
   getmetatable("").__metatable = false
 end
 

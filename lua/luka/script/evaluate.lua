@@ -3,9 +3,13 @@
 -- line for the user.
 local errors = require "luka.errors"
 local explain = require "luka.config.explain"
+local memory = require "luka.script.memory"
 local task = require "luka.script.task"
 
 local M = {}
+
+--- Longest source text, bytes: parsing cannot be interrupted.
+M.SOURCE_MAX = 1024 * 1024
 
 --- Shows the results of a chunk, or raises its error as something that can be told outside of the task.
 local function show(first, ok, ...)
@@ -29,6 +33,7 @@ end
 ---@return function
 function M.new(source, name, env)
   return function()
+    if #source > M.SOURCE_MAX then errors.raise("too_large", "the source text is longer than %d bytes", M.SOURCE_MAX) end
     -- A call behind "nil," is no tail call: its errors know their line.
     local chunk = load("return nil, " .. source, "@" .. name, "t", env)
     if chunk then return show(2, pcall(chunk)) end
@@ -69,6 +74,7 @@ end
 function M.explain(err, source, name, session)
   if errors.is(err) then return tostring(err.message), tostring(err.code) end
   if type(err) ~= "string" then return ("the error raised is a %s, not a text"):format(type(err)) end
+  if err == "not enough memory" then return memory.text(), "memory" end
   local text = err:gsub("^luka/[%w_/]+%.lua:%d+: ", "")
   local prefix = name .. ":"
   if text:sub(1, #prefix) == prefix then

@@ -2,6 +2,7 @@
 -- The script state: C (core/lua/script.c) calls the events that new() returns; what happens then is luka.script.session's
 -- and luka.script.task's. Events run outside of tasks, without limits: they do little, and run no code of the user's.
 local environment = require "luka.sandbox.environment"
+local memory = require "luka.script.memory"
 local session = require "luka.script.session"
 local task = require "luka.script.task"
 
@@ -25,6 +26,7 @@ local M = {}
 ---@return table<string, function> events  each returns whether tasks want to go on
 function M.new(native, about)
   environment.seal(native)
+  memory.open(native)
   task.open(native)
   local sessions = {}
   local events = {}

@@ -1,9 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A console's session: the frames of its client, its environment, and the task that its code runs in.
+local admin = require "luka.admin"
+local channel = require "luka.script.channel"
 local environment = require "luka.sandbox.environment"
 local errors = require "luka.errors"
 local evaluate = require "luka.script.evaluate"
 local json = require "luka.native.json"
+local memory = require "luka.script.memory"
 local natives = require "luka.script.natives"
 local task = require "luka.script.task"
 local view = require "luka.view"
@@ -18,6 +21,8 @@ M.VERSION = 1
 ---@field terminal boolean  somebody sits there who can be asked
 ---@field width integer  of the terminal, columns
 ---@field question integer?  ticket of a question that was asked
+---@field owner integer  by which its memory is counted
+---@field loss string?  what it has to be told at its next eval
 local Session = {}
 Session.__index = Session
 
@@ -29,7 +34,10 @@ Session.__index = Session
 ---@param on_end fun()
 ---@return luka.Session
 function M.new(id, native, about, on_end)
-  return setmetatable({ id = id, native = native, about = about, on_end = on_end, terminal = false, width = 80 }, Session)
+  local self = { id = id, native = native, about = about, on_end = on_end, terminal = false, width = 80 }
+  setmetatable(self, Session)
+  self.owner = memory.add(self)
+  return self
 end
 
 function Session:send(frame) self.native.send(self.id, json.encode(frame), true) end
@@ -45,7 +53,21 @@ end
 function Session:finish()
   self.is_over = true
   if self.task then task.kill(self.task) end
+  memory.remove(self.owner)
   self.on_end()
+end
+
+--- It holds most of the memory that has run out: all that it has goes.
+---
+---@param text string
+function Session:on_full(text)
+  text = text .. "; the variables of this console are gone"
+  for name in next, self.env or {} do self.env[name] = nil end
+  if self.task then
+    task.kill(self.task, errors.new("memory", text))
+  else
+    self.loss = text
+  end
 end
 
 local function print_words(...)
@@ -56,7 +78,9 @@ end
 
 --- The environment of the session's code: its own globals, and behind them the words.
 function Session:make_environment()
-  local all = words.new { task = task, native = natives.new(self.native) }
+  local all = words.new {
+    admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native),
+  }
   all.print = all.print or print_words
   self.env, self.known = environment.session(self.native, all)
 end
@@ -89,6 +113,10 @@ function OPS:resize(frame) self:resize(frame.width) end
 function OPS:eval(frame)
   if not whole(frame.id) or type(frame.source) ~= "string" then return self:refuse "eval: id or source is missing" end
   if self.task then return self:refuse "eval: the one before is not done" end
+  if self.loss then
+    self:send { op = "print", id = frame.id, text = self.loss }
+    self.loss = nil
+  end
   local name = type(frame.name) == "string" and frame.name:match "^[^%c]+$" or "console"
   local run = evaluate.new(frame.source, name, self.env)
   self.task = task.spawn(self, frame.id, run, function(_, ok, err)
@@ -97,6 +125,7 @@ function OPS:eval(frame)
     local done = { op = "done", id = frame.id, ok = ok }
     if not ok then done.error, done.code = evaluate.explain(err, frame.source, name, self) end
     self:send(done)
+    if err == "not enough memory" then memory.watch(true) end
   end)
 end
 

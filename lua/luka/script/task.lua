@@ -9,6 +9,7 @@
 local coroutines = require "luka.sandbox.coroutines"
 local errors = require "luka.errors"
 local json = require "luka.native.json"
+local memory = require "luka.script.memory"
 local view = require "luka.view"
 
 local WAIT = coroutines.WAIT
@@ -123,7 +124,8 @@ function M.turn()
       local values = task.values
       task.values = NOTHING
       current = task
-      after_slice(task, native.run(task.co, task.id, slice_ms, unpack(values, 1, values.n)))
+      after_slice(task, native.run(task.co, task.id, task.session.owner, slice_ms, unpack(values, 1, values.n)))
+      memory.watch()
     end
   end
 end

@@ -7,8 +7,10 @@
 ---@field text string  one line: what it does
 ---@field usage string  how it is called: 'topics()'
 ---@field about string?  more to say, in whole sentences; paragraphs with an empty line between
----@field example string  Lua that works on a new broker after the `setup` of its file, if there is one
----@field group string?  heading in help(): "topics", "records", "broker", "console"
+---@field example string  Lua that works on a new broker
+---@field setup string?  Lua to run first, where the example needs something; a spec runs both
+---@field aliases string[]?  further names that this is the help of
+---@field group string  heading in help(), one of GROUPS
 ---@field types string?  LuaLS annotations and a declaration; nil: made of usage
 
 local errors = require "luka.errors"
@@ -33,7 +35,10 @@ Help.__index = Help
 ---@return luka.Help
 function M.new(entries)
   local self = setmetatable({ entries = entries, by_name = {}, by_value = setmetatable({}, { __mode = "k" }) }, Help)
-  for _, entry in ipairs(entries) do self.by_name[entry.name] = entry end
+  for _, entry in ipairs(entries) do
+    self.by_name[entry.name] = entry
+    for _, alias in ipairs(entry.aliases or {}) do self.by_name[alias] = entry end
+  end
   return self
 end
 
@@ -42,7 +47,7 @@ end
 ---@param words table<string, any>
 function Help:bind(words)
   for name, value in pairs(words) do
-    if type(value) ~= "string" and type(value) ~= "number" then self.by_value[value] = self.by_name[name] end
+    if type(value) == "function" or type(value) == "table" then self.by_value[value] = self.by_name[name] end
   end
 end
 
@@ -56,14 +61,16 @@ function Help:find(what)
   return self.by_name[name] or self.by_name["topic:" .. name]
 end
 
---- All words, one a row.
+--- All words, one a row, in the order of their groups.
 ---
+---@param prefix string?  only those whose name begins so
 ---@return table list
-function Help:list()
+function Help:list(prefix)
   local rows = {}
   for _, group in ipairs(M.GROUPS) do
     for _, entry in ipairs(self.entries) do
-      if (entry.group or "console") == group then rows[#rows + 1] = { word = entry.usage, text = entry.text } end
+      local is_meant = not prefix or entry.name:sub(1, #prefix) == prefix
+      if entry.group == group and is_meant then rows[#rows + 1] = { word = entry.usage, text = entry.text } end
     end
   end
   return view.list(rows, { "word", "text" })

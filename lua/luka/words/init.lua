@@ -1,17 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The words of the console, besides Lua itself. A file of words returns { entries = luka.Word[], new = fun(context) ->
--- table of words }; FILES lists them. Words are trusted code that is called by user code, in a task.
+-- table of words, topic_methods = { [name] = fun(context, topic name, ...) } or nil }; FILES lists them. Words are
+-- trusted code that is called by user code, in a task. The help of a method of topics is called "topic:name".
 local help = require "luka.words.help"
 
 ---@class luka.Words.Context
 ---@field admin luka.Admin     the administration, over a transport of this session
 ---@field task table           luka.script.task: await, show, print, confirm, clear, sleep
+---@field topic_methods table<string, function>  made by new(): methods of topic objects, of all files
+---@field topic_of fun(name: string): table  made by new(): the object of a topic that exists
 ---@field native table<string, any>  what C gives: segments, retention_plan, connections, metrics, reload, stop
 
 local M = {}
 
 --- Modules below luka.words, in the order of docs/console.md.
-M.FILES = {}
+M.FILES = { "topics", "topic", "records", "broker", "console" }
 
 local registry
 
@@ -34,6 +37,12 @@ end
 ---@return table<string, any> words  for the environment of user code
 function M.new(context)
   local words = {}
+  context.topic_methods = {}
+  for _, file in ipairs(M.FILES) do
+    for name, method in pairs(require("luka.words." .. file).topic_methods or {}) do
+      context.topic_methods[name] = method
+    end
+  end
   for _, file in ipairs(M.FILES) do
     for name, value in pairs(require("luka.words." .. file).new(context)) do words[name] = value end
   end

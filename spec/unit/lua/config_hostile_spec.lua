@@ -65,9 +65,9 @@ end)
 
 describe("a configuration that recurses", function()
   for name, case in pairs {
-    ["through gsub"] = { "local function f() return (string.gsub('x', 'x', f)) end f()", "C stack overflow" },
-    ["through a method of strings"] = { "local function f() return (('x'):gsub('x', f)) end f()", "C stack overflow" },
-    ["through sort"] = { "local function f() table.sort({ 1, 2 }, f) end f()", "C stack overflow" },
+    ["through gsub"] = { "local function f() return (string.gsub('x', 'x', f)) end f()", "stack overflow" },
+    ["through a method of strings"] = { "local function f() return (('x'):gsub('x', f)) end f()", "stack overflow" },
+    ["through sort"] = { "local function f() table.sort({ 1, 2 }, f) end f()", "stack overflow" },
     ["through format"] = {
       "local function f() return string.format('%s', setmetatable({}, { __tostring = f })) end f()", "C stack overflow" },
     ["through coroutines"] = {

@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Words about the console itself: help(), watch(), admin, and the units.
+local arguments = require "luka.admin.arguments"
+local environment = require "luka.sandbox.environment"
+local help = require "luka.words.help"
+local units = require "luka.units"
+
+local M = {}
+
+---@type luka.Word[]
+M.entries = {
+  { name = "help", group = "console", text = "Lists the words, or says more about one.",
+    usage = 'help() or help "word"', example = 'help "topic"' },
+  { name = "watch", group = "console", text = "Shows a result again and again, until Ctrl-C.",
+    usage = "watch(seconds, function)",
+    about = "The function is called every so many seconds; what it returns, and what it prints, replaces what was shown "
+      .. "before. Any word will do: watch(1, topics).",
+    example = "watch(2, topics)" },
+  { name = "print", group = "console", text = "Prints values, with tabs between them.",
+    usage = "print(value, ...)",
+    about = "Results of a line are shown without it. A list or a record is shown better by returning it.",
+    example = 'for _, t in ipairs(topics()) do print(t.name, t.records) end' },
+  { name = "admin", group = "console", text = "The administration as functions with Kafka's names, for scripts.",
+    usage = "admin.<function>(...)",
+    about = "admin.topics(), describe_topic(name), create_topic(name, options), delete_topic(name), "
+      .. "create_partitions(name, total), describe_configs(\"topic\"|\"broker\", name), "
+      .. "alter_configs(\"topic\"|\"broker\", name, { set = {...}, unset = {...} }), describe_cluster(), "
+      .. "describe_log_dirs(), alter_replica_log_dirs(topic, partition, path), describe_producers(topic), "
+      .. "list_offsets(topic, \"earliest\"|\"latest\"|ms), delete_records(topic, { [partition] = offset }), "
+      .. "produce(topic, records), fetch(topic, { [partition] = offset }).\n\nThey ask nothing and show nothing; errors "
+      .. "have a `code`, Kafka's name, and a `message`.",
+    example = 'admin.alter_configs("broker", 1, { set = { log_retention_ms = days(3) } })' },
+  { name = "hours", group = "console", text = "Durations in milliseconds and sizes in bytes.",
+    usage = "seconds(n) minutes(n) hours(n) days(n), n * KiB, n * MiB, n * GiB",
+    example = "return days(7), 512 * MiB", aliases = { "seconds", "minutes", "days", "KiB", "MiB", "GiB", "units" } },
+}
+
+---@param context luka.Words.Context
+---@return table<string, any> words
+function M.new(context)
+  local words = { admin = environment.read_only(context.admin, "admin") }
+  for name, value in pairs(units) do words[name] = value end
+  local registry = require("luka.words").help()
+
+  function words.help(what)
+    if what == nil then return registry:list() end
+    local entry = registry:find(what) or registry:refuse(what)
+    context.task.print(help.page(entry))
+    if entry.name == "topic" then return registry:list "topic:" end
+  end
+
+  function words.watch(seconds, fn)
+    if type(seconds) ~= "number" or seconds < 0.1 or seconds > 86400 then
+      arguments.refuse("watch", seconds, "seconds, from 0.1 to 86400: watch(1, topics)")
+    end
+    if type(fn) ~= "function" then arguments.refuse("watch", fn, "a function: watch(1, topics)") end
+    while true do
+      local results = { fn() }
+      context.task.clear()
+      for i = 1, #results do context.task.show(results[i]) end
+      context.task.sleep(seconds * 1000)
+    end
+  end
+
+  return words
+end
+
+return M

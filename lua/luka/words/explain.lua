@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Clearer words for what the broker refuses: it speaks to programs; people have misspelt a topic or a config.
+local errors = require "luka.errors"
+local schema = require "luka.config.schema"
+local suggest = require "luka.config.suggest"
+
+local M = {}
+
+--- A name that no topic has, to ask which configs a topic may have.
+local PROBE = "luka.config.names"
+
+--- The keys of all topic configs, sorted.
+---
+---@param context luka.Words.Context
+---@return string[]
+function M.topic_config_keys(context)
+  if context.topic_config_keys then return context.topic_config_keys end
+  local keys = {}
+  for key in pairs(context.admin.create_topic(PROBE, { validate_only = true }).configs) do keys[#keys + 1] = key end
+  table.sort(keys)
+  context.topic_config_keys = keys
+  return keys
+end
+
+--- Names of all topics.
+---
+---@param context luka.Words.Context
+---@return string[]
+function M.topic_names(context)
+  local names = {}
+  for i, topic in ipairs(context.admin.topics()) do names[i] = topic.name end
+  return names
+end
+
+local function unknown_topic(context, name)
+  local names = M.topic_names(context)
+  local nearest = suggest.nearest(name, names)
+  local hint = nearest and (', did you mean "%s"?'):format(nearest)
+    or #names == 0 and (': there are none yet, create "%s" makes it'):format(name)
+    or ": topics() lists them"
+  errors.raise("UNKNOWN_TOPIC_OR_PARTITION", 'there is no topic "%s"%s', name, hint)
+end
+
+--- Raises that there is no such config.
+---
+---@param keys string[]
+---@param key string
+---@param whose string  "topic", "broker"
+function M.unknown_config(keys, key, whose)
+  key = schema.snake(key)
+  local nearest = suggest.nearest(key, keys)
+  -- Half of a long name is enough to know it by.
+  for _, candidate in ipairs(not nearest and #key >= 4 and keys or {}) do
+    if candidate:find(key, 1, true) then
+      nearest = candidate
+      break
+    end
+  end
+  errors.raise("INVALID_CONFIG", "there is no %s config %s%s", whose, key,
+    nearest and (", did you mean %s?"):format(nearest) or "")
+end
+
+local TYPES = {
+  LONG = "a whole number", INT = "a whole number", SHORT = "a whole number", DOUBLE = "a number",
+  BOOLEAN = "true or false",
+}
+
+--- "retention_ms: got abc, expected a whole number" of Kafka's sentence about a value; nil for other sentences.
+---
+---@param message string
+---@return string?
+function M.invalid_value(message)
+  local value, name, why = message:match "^Invalid value (.-) for configuration ([%w._]+):? ?(.*)$"
+  if not value then return nil end
+  local kind = why:match "^Not a number of type (%u+)" or why:match "Expected value to be either true or false" and "BOOLEAN"
+  local choices = why:match "^String must be one of: (.*)$"
+  local rest = kind and "expected " .. (TYPES[kind] or "a number") or choices and "expected one of " .. choices
+    or why:gsub("^Value must be", "expected")
+  if #value > 80 then value = value:sub(1, 80) .. "..." end
+  return ("%s: got %s, %s"):format(schema.snake(name), value == "" and '""' or value, rest)
+end
+
+--- Calls a function of admin for a topic; what it raises is said in a person's words.
+---
+---@param context luka.Words.Context
+---@param name any  the topic
+---@param fn function
+---@return any  what fn returns
+function M.call(context, name, fn, ...)
+  local results = { pcall(fn, ...) }
+  if results[1] then return unpack(results, 2) end
+  local err = results[2]
+  if not errors.is(err) then error(err, 0) end
+  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" and type(name) == "string" and not err.message:find("partition %d") then
+    unknown_topic(context, name)
+  end
+  local key = err.message:match "^Unknown topic config name: (.*)$"
+  if key then M.unknown_config(M.topic_config_keys(context), key, "topic") end
+  local message = M.invalid_value(err.message)
+  if message then errors.raise(err.code, "%s", message) end
+  error(err, 0)
+end
+
+return M

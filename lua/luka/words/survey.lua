@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What several words show of partitions, asked for in few requests however many partitions there are: offsets, sizes and
+-- directories, configs that were set.
+local codec = require "luka.wire.codec"
+local configs = require "luka.admin.configs"
+
+local M = {}
+
+--- Topics whose configs are asked for at once: an answer has all configs of each.
+local CONFIGS_AT_ONCE = 100
+
+--- Offsets of all partitions of topics at a special timestamp: { [topic] = { [partition] = offset } }.
+local function offsets(context, topics, timestamp)
+  local body = {}
+  for i, topic in ipairs(topics) do
+    local partitions = {}
+    for j, part in ipairs(topic.partitions) do
+      partitions[j] = { partition_index = part.partition, timestamp = timestamp }
+    end
+    body[i] = { name = topic.name, partitions = partitions }
+  end
+  local out = {}
+  for _, topic in ipairs(context.admin.call("ListOffsets", { replica_id = -1, topics = body }).topics) do
+    local by_partition = {}
+    for _, part in ipairs(topic.partitions) do
+      -- A partition whose directory is offline has no offsets, and is shown without.
+      if part.error_code == 0 and part.offset ~= -1 then by_partition[part.partition_index] = part.offset end
+    end
+    out[topic.name] = by_partition
+  end
+  return out
+end
+
+--- Sizes and directories: { [topic] = { [partition] = { size_bytes =, path = } } }.
+local function places(context, topics)
+  local body = codec.NULL
+  if #topics == 1 then
+    local partitions = {}
+    for i, part in ipairs(topics[1].partitions) do partitions[i] = part.partition end
+    body = { { topic = topics[1].name, partitions = partitions } }
+  end
+  local out = {}
+  for _, dir in ipairs(context.admin.call("DescribeLogDirs", { topics = body }).results) do
+    for _, topic in ipairs(dir.topics) do
+      local by_partition = out[topic.name] or {}
+      out[topic.name] = by_partition
+      for _, part in ipairs(topic.partitions) do
+        if not part.is_future_key then
+          by_partition[part.partition_index] = { size_bytes = part.partition_size, path = dir.log_dir }
+        end
+      end
+    end
+  end
+  return out
+end
+
+--- The partitions of topics, one a row: topic, partition, leader, replicas, isr, first_offset, next_offset, records,
+--- size_bytes, log_dir.
+---
+---@param context luka.Words.Context
+---@param topics luka.Topic[]
+---@return table[] rows
+function M.partitions(context, topics)
+  local rows = {}
+  if #topics == 0 then return rows end
+  local first, next_offsets, placed = offsets(context, topics, -2), offsets(context, topics, -1), places(context, topics)
+  for _, topic in ipairs(topics) do
+    for _, part in ipairs(topic.partitions) do
+      local row = { topic = topic.name, partition = part.partition, leader = part.leader, replicas = part.replicas,
+        isr = part.isr, first_offset = (first[topic.name] or {})[part.partition],
+        next_offset = (next_offsets[topic.name] or {})[part.partition] }
+      local place = (placed[topic.name] or {})[part.partition]
+      if place then row.size_bytes, row.log_dir = place.size_bytes, place.path end
+      if row.first_offset and row.next_offset then row.records = row.next_offset - row.first_offset end
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+--- The configs that were set on topics themselves: { [topic] = { [key] = value } }.
+---
+---@param context luka.Words.Context
+---@param topics luka.Topic[]
+---@return table<string, table<string, any>>
+function M.set_configs(context, topics)
+  local out = {}
+  for from = 1, #topics, CONFIGS_AT_ONCE do
+    local resources = {}
+    for i = from, math.min(from + CONFIGS_AT_ONCE - 1, #topics) do
+      resources[#resources + 1] = { resource_type = 2, resource_name = topics[i].name, configuration_keys = codec.NULL }
+    end
+    for _, result in ipairs(context.admin.call("DescribeConfigs", { resources = resources }).results) do
+      local set = {}
+      for _, config in ipairs(result.error_code == 0 and result.configs or {}) do
+        if config.config_source == 1 then
+          set[configs.key(config.name)] = configs.value(config.value, config.config_type)
+        end
+      end
+      out[result.resource_name] = set
+    end
+  end
+  return out
+end
+
+--- Sums of a topic's rows of M.partitions().
+---
+---@param rows table[]
+---@return number records
+---@return number size_bytes
+function M.sum(rows)
+  local records, size_bytes = 0, 0
+  for _, row in ipairs(rows) do
+    records = records + (row.records or 0)
+    size_bytes = size_bytes + (row.size_bytes or 0)
+  end
+  return records, size_bytes
+end
+
+return M

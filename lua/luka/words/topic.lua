@@ -1,0 +1,266 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- topic "x": an object with methods, shown as what describe() gives at that moment.
+local arguments = require "luka.admin.arguments"
+local errors = require "luka.errors"
+local explain = require "luka.words.explain"
+local schema = require "luka.config.schema"
+local suggest = require "luka.config.suggest"
+local survey = require "luka.words.survey"
+local text = require "luka.words.text"
+local view = require "luka.view"
+
+local M = {}
+
+local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\nproduce("clicks", { key = "a", value = "1" })'
+
+---@type luka.Word[]
+M.entries = {
+  { name = "topic", group = "topics", text = "A topic: what it is, and methods to look into it and to change it.",
+    usage = 'topic "name"',
+    about = 'Shown are its partitions, records, size and the configs that were set on it. The methods are called with a '
+      .. 'colon: topic "clicks":configs().\n\nRecords are counted by offsets: what compaction or aborted transactions '
+      .. 'took is counted too.',
+    example = 'topic "clicks"', setup = SETUP },
+  { name = "topic:describe", group = "topics", text = "What the topic is, as a record: name, id, partitions, records, configs.",
+    usage = 'topic "name":describe()', example = 'topic "clicks":describe().records', setup = SETUP },
+  { name = "topic:partitions", group = "topics",
+    text = "Its partitions: leader, replicas, first and next offset, size, directory.",
+    usage = 'topic "name":partitions()', example = 'topic "clicks":partitions()', setup = SETUP },
+  { name = "topic:configs", group = "topics", text = "Its configs with value and source, those set on the topic first.",
+    usage = 'topic "name":configs([part of a key])',
+    about = "With a part of a key only those configs that have it, and what each does.",
+    example = 'topic "clicks":configs "retention"', setup = SETUP },
+  { name = "topic:set", group = "topics", text = "Sets configs of the topic, all of them or none.",
+    usage = 'topic "name":set { key = value, ... }',
+    about = "Times are milliseconds and sizes bytes: seconds(), minutes(), hours(), days(), KiB, MiB and GiB help. Both "
+      .. "spellings of a key will do, retention_ms and [\"retention.ms\"].",
+    example = 'topic "clicks":set { retention_ms = hours(12), segment_bytes = 64 * MiB }', setup = SETUP },
+  { name = "topic:unset", group = "topics", text = "Takes configs back to the broker's value.",
+    usage = 'topic "name":unset(key, ...)', example = 'topic "clicks":unset "retention_ms"', setup = SETUP },
+  { name = "topic:add_partitions", group = "topics", text = "Adds partitions; says how many there are then.",
+    usage = 'topic "name":add_partitions(how_many)',
+    about = "Keys move to other partitions when their number changes: new records of a key may go elsewhere than old ones.",
+    example = 'topic "clicks":add_partitions(2)', setup = SETUP },
+  { name = "topic:delete_records", group = "topics",
+    text = "Deletes the records before an offset; asks first on a terminal.",
+    usage = 'topic "name":delete_records("all" | { [partition] = offset, ... })',
+    about = "What goes is the beginning of a partition. The offsets of what is left stay as they are.",
+    example = 'topic "clicks":delete_records { [0] = 0 }', setup = SETUP },
+  { name = "topic:delete", group = "topics", text = "Deletes the topic with all its records; asks first on a terminal.",
+    usage = 'topic "name":delete()', example = 'topic "clicks":delete()', setup = SETUP },
+}
+
+--- The object of a method's call. `.` instead of `:` is what most get wrong.
+local function check_self(self, names, method)
+  local name = names[self]
+  if not name then
+    errors.raise("usage", 'topic:%s is called with a colon: topic "name":%s(...)', method, method)
+  end
+  return name
+end
+
+--- A config that a topic may have, or an error with the nearest.
+local function check_keys(context, keys)
+  local known = {}
+  local all = explain.topic_config_keys(context)
+  for _, key in ipairs(all) do known[key] = true end
+  for _, key in ipairs(keys) do
+    if type(key) ~= "string" then arguments.refuse("unset", key, 'a key: "retention_ms"') end
+    if not known[schema.snake(key)] then explain.unknown_config(all, key, "topic") end
+  end
+end
+
+--- The values of some configs of a topic, by key.
+local function values_of(context, name, keys)
+  local out = {}
+  local options = { keys = keys }
+  for _, config in ipairs(explain.call(context, name, context.admin.describe_configs, "topic", name, options)) do
+    out[config.name] = config.value
+  end
+  return out
+end
+
+--- Changes configs; a list of what changed.
+local function change(context, name, keys, changes)
+  table.sort(keys)
+  check_keys(context, keys)
+  local before = values_of(context, name, keys)
+  explain.call(context, name, context.admin.alter_configs, "topic", name, changes)
+  local after, rows = values_of(context, name, keys), {}
+  for i, key in ipairs(keys) do
+    key = schema.snake(key)
+    rows[i] = { name = key, before = before[key], value = after[key], meaning = text.config(key, after[key]) }
+  end
+  return view.list(rows, { "name", "before", "value", "meaning" })
+end
+
+local RECORD = { "name", "id", "partitions", "replication_factor", "records", "size_bytes", "configs" }
+local PARTITIONS = { "partition", "leader", "replicas", "isr", "first_offset", "next_offset", "size_bytes", "log_dir" }
+
+---@type table<string, fun(context: luka.Words.Context, name: string, ...): any>
+M.topic_methods = {}
+
+local methods = M.topic_methods
+
+function methods.describe(context, name)
+  local topic = explain.call(context, name, context.admin.describe_topic, name)
+  local records, size_bytes = survey.sum(survey.partitions(context, { topic }))
+  return view.record({ name = topic.name, id = topic.id, partitions = #topic.partitions,
+    replication_factor = topic.partitions[1] and #topic.partitions[1].replicas, records = records,
+    size_bytes = size_bytes, configs = survey.set_configs(context, { topic })[name] }, RECORD)
+end
+
+function methods.partitions(context, name)
+  local topic = explain.call(context, name, context.admin.describe_topic, name)
+  return view.list(survey.partitions(context, { topic }), PARTITIONS)
+end
+
+function methods.configs(context, name, part)
+  if part ~= nil and type(part) ~= "string" then
+    arguments.refuse("configs", part, 'a part of a key: "retention"')
+  end
+  part = part and schema.snake(part)
+  local all = explain.call(context, name, context.admin.describe_configs, "topic", name, { documentation = part ~= nil })
+  local rows, others = {}, {}
+  for _, config in ipairs(all) do
+    if not part or config.name:find(part, 1, true) then
+      local row = { name = config.name, value = config.value, source = config.source,
+        meaning = text.config(config.name, config.value), text = config.documentation }
+      table.insert(config.source == "topic" and rows or others, row)
+    end
+  end
+  for _, row in ipairs(others) do rows[#rows + 1] = row end
+  if #rows == 0 then
+    local keys = {}
+    for i, config in ipairs(all) do keys[i] = config.name end
+    explain.unknown_config(keys, part, "topic")
+  end
+  return view.list(rows, { "name", "value", "meaning", "source", part and "text" })
+end
+
+function methods.set(context, name, values)
+  if type(values) ~= "table" or next(values) == nil then
+    arguments.refuse("set", values, "configs: { retention_ms = hours(1) }")
+  end
+  local keys = {}
+  for key, value in pairs(values) do
+    if type(key) ~= "string" then arguments.refuse("set", value, "key = value: { retention_ms = hours(1) }") end
+    keys[#keys + 1] = key
+  end
+  return change(context, name, keys, { set = values })
+end
+
+function methods.unset(context, name, ...)
+  local keys = type((...)) == "table" and ... or { ... }
+  if #keys == 0 then arguments.refuse("unset", nil, 'keys: unset "retention_ms"') end
+  local copy = {}
+  for i = 1, #keys do copy[i] = keys[i] end
+  return change(context, name, copy, { unset = keys })
+end
+
+function methods.add_partitions(context, name, more)
+  more = arguments.integer("add_partitions", more, 1, 2 ^ 31 - 1)
+  local topic = explain.call(context, name, context.admin.describe_topic, name)
+  local total = explain.call(context, name, context.admin.create_partitions, name, #topic.partitions + more)
+  return view.record({ name = name, added = more, partitions = total }, { "name", "added", "partitions" })
+end
+
+function methods.delete_records(context, name, before)
+  local topic = explain.call(context, name, context.admin.describe_topic, name)
+  local rows, offsets, count = survey.partitions(context, { topic }), {}, 0
+  if before ~= "all" and type(before) ~= "table" then
+    arguments.refuse("delete_records", before, '"all", or offsets by partition: { [0] = 42 }')
+  end
+  for _, row in ipairs(rows) do
+    local wanted
+    if before == "all" then wanted = "latest" else wanted = before[row.partition] end
+    if wanted ~= nil then
+      if wanted ~= "latest" then wanted = arguments.offset("delete_records", wanted) end
+      local offset = wanted == "latest" and row.next_offset or wanted
+      offsets[row.partition] = wanted
+      if row.first_offset and offset and offset > row.first_offset then count = count + (offset - row.first_offset) end
+    end
+  end
+  for partition in pairs(before == "all" and {} or before) do
+    if offsets[partition] == nil then
+      errors.raise("UNKNOWN_TOPIC_OR_PARTITION", 'topic "%s" has no partition %s, only 0 to %d', name,
+        tostring(partition), #topic.partitions - 1)
+    end
+  end
+  if not context.task.confirm(('Delete %s of topic "%s"?'):format(text.count(count, "record"), name)) then
+    context.task.print "nothing was deleted"
+    return nil
+  end
+  local first, out = explain.call(context, name, context.admin.delete_records, name, offsets), {}
+  for partition, offset in pairs(first) do out[#out + 1] = { partition = partition, first_offset = offset } end
+  table.sort(out, function(a, b) return a.partition < b.partition end)
+  return view.list(out, { "partition", "first_offset" })
+end
+
+function methods.delete(context, name)
+  local topic = explain.call(context, name, context.admin.describe_topic, name)
+  local records, size_bytes = survey.sum(survey.partitions(context, { topic }))
+  local question = ('Delete topic "%s" with %s and %s (%s)?'):format(name, text.count(#topic.partitions, "partition"),
+    text.count(records, "record"), text.size(size_bytes))
+  if not context.task.confirm(question) then
+    context.task.print "nothing was deleted"
+    return
+  end
+  explain.call(context, name, context.admin.delete_topic, name)
+  context.task.print(('topic "%s" is deleted'):format(name))
+end
+
+--- The names of the methods, for completion.
+---
+---@return string[]
+function M.method_names()
+  local names = {}
+  for _, entry in ipairs(require("luka.words").help().entries) do
+    names[#names + 1] = entry.name:match "^topic:(.*)"
+  end
+  table.sort(names)
+  return names
+end
+
+--- What stands for a method that there is not.
+local function unknown_method(key)
+  if type(key) ~= "string" then return nil end
+  local names = M.method_names()
+  local nearest = suggest.nearest(key, names)
+  errors.raise("usage", "topics have no method %s%s", key:sub(1, 80),
+    nearest and (", did you mean %s?"):format(nearest) or ": " .. table.concat(names, ", "))
+end
+
+---@param context luka.Words.Context
+---@return table<string, any> words
+function M.new(context)
+  local names = setmetatable({}, { __mode = "k" })
+  local bound = {}
+  for method, fn in pairs(context.topic_methods) do
+    bound[method] = function(self, ...) return fn(context, check_self(self, names, method), ...) end
+  end
+  local function index(object, key)
+    if key == "name" then return names[object] end
+    return bound[key] or unknown_method(key)
+  end
+  local meta = { __index = index, __metatable = false, __tostring = function(object)
+    return ('topic "%s"'):format(names[object])
+  end, __newindex = function() errors.raise("usage", "topics are changed with set: set { retention_ms = hours(1) }") end }
+  local function show(object) return bound.describe(object) end
+
+  function context.topic_of(name)
+    local object = setmetatable({}, meta)
+    names[object] = name
+    return view.live(object, show)
+  end
+
+  return {
+    topic = function(name)
+      name = arguments.name("topic", name)
+      explain.call(context, name, context.admin.describe_topic, name)
+      return context.topic_of(name)
+    end,
+  }
+end
+
+return M

@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- topics() and create().
+local arguments = require "luka.admin.arguments"
+local explain = require "luka.words.explain"
+local survey = require "luka.words.survey"
+local view = require "luka.view"
+
+local M = {}
+
+---@type luka.Word[]
+M.entries = {
+  { name = "topics", group = "topics", text = "All topics with partitions, records, size and how many configs were set.",
+    usage = "topics([part of a name])",
+    about = "Shown as a table; in Lua it is a list of records: for _, t in ipairs(topics()) do print(t.name) end",
+    example = "topics()", setup = 'create "clicks"' },
+  { name = "create", group = "topics", text = "Creates a topic.",
+    usage = 'create("name" [, { partitions = n, replication_factor = n, config = value, ... }])',
+    about = "Any topic config can be given, in snake_case; topic \"name\":configs() lists them. What is not given is the "
+      .. "broker's default.",
+    example = 'create("clicks", { partitions = 6, retention_ms = days(7), compression_type = "lz4" })' },
+}
+
+local COLUMNS = { "name", "partitions", "records", "size_bytes", "configs" }
+
+local function count_keys(set)
+  local count = 0
+  for _ in pairs(set or {}) do count = count + 1 end
+  return count
+end
+
+---@param context luka.Words.Context
+---@return table<string, any> words
+function M.new(context)
+  local words = {}
+
+  function words.topics(part)
+    if part ~= nil and type(part) ~= "string" then arguments.refuse("topics", part, 'a part of a name: "clicks"') end
+    local wanted = {}
+    for _, topic in ipairs(context.admin.topics()) do
+      if not part or topic.name:find(part, 1, true) then wanted[#wanted + 1] = topic end
+    end
+    local by_topic, rows = {}, {}
+    for _, row in ipairs(survey.partitions(context, wanted)) do
+      by_topic[row.topic] = by_topic[row.topic] or {}
+      table.insert(by_topic[row.topic], row)
+    end
+    local set = survey.set_configs(context, wanted)
+    for i, topic in ipairs(wanted) do
+      local records, size_bytes = survey.sum(by_topic[topic.name] or {})
+      rows[i] = { name = topic.name, partitions = #topic.partitions, records = records, size_bytes = size_bytes,
+        configs = count_keys(set[topic.name]) }
+    end
+    return view.list(rows, COLUMNS)
+  end
+
+  function words.create(name, options)
+    name = arguments.name("create", name)
+    explain.call(context, name, context.admin.create_topic, name, options)
+    return context.topic_of(name)
+  end
+
+  return words
+end
+
+return M
