@@ -59,11 +59,8 @@ void api_collect(void *arg, struct metric_samples *out)
   for (int i = 0; i < count; i++) {
     const char *name = wire_api_find(handlers[i].key)->name;
     size_t place = (size_t)i * sizeof(_Atomic(int64_t));
-    int64_t requests = api_sum(api, offsetof(struct api_counters, requests) + place);
-    if (requests > 0) {
-      metrics_put(out, &REQUEST_COUNT, name, requests);
-      metrics_put(out, &REQUEST_ERRORS, name, api_sum(api, offsetof(struct api_counters, errors) + place));
-    }
+    metrics_put(out, &REQUEST_COUNT, name, api_sum(api, offsetof(struct api_counters, requests) + place));
+    metrics_put(out, &REQUEST_ERRORS, name, api_sum(api, offsetof(struct api_counters, errors) + place));
   }
   metrics_put(out, &REQUEST_REFUSED, NULL, api_sum(api, offsetof(struct api_counters, refused)));
   for (int code = -1; code <= WIRE_ERROR_MAX; code++) {

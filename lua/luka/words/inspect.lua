@@ -11,8 +11,8 @@ M.entries = {
   { name = "connections", group = "broker", text = "The clients that are connected: who they are, what they sent and wait for.",
     usage = "connections([part of an address or a name])",
     about = "request is the oldest one that is not answered yet, and request_ms for how long it has been worked on or has "
-      .. "waited; a consumer that waits for records has a Fetch there. Busiest first where many are connected is a line of "
-      .. "Lua away: table.sort the list.",
+      .. "waited; a consumer that waits for records has a Fetch there. The connections that consoles make themselves are "
+      .. "left out.",
     example = "connections()" },
   { name = "metrics", group = "broker", text = "What the broker counts and measures, as a record.",
     usage = "metrics([part of a name, or a pattern])",
@@ -82,7 +82,9 @@ function M.new(context)
     local values, order = {}, {}
     for _, sample in ipairs(task.await(native.metrics(part ~= nil))) do
       local name = name_of(sample)
-      if is_wanted(name) then
+      -- Kinds of requests that nobody has made would fill the screen.
+      local is_idle = part == nil and sample.label and sample.value == 0
+      if is_wanted(name) and not is_idle then
         values[name], order[#order + 1] = sample.value, name
       end
     end

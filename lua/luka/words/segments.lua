@@ -53,7 +53,7 @@ end
 --- Says what is not shown.
 local function note(context, seen)
   for _, log in ipairs(seen) do
-    if log.is_here and not log.path and log.role == "offline" then
+    if log.role == "offline" then
       context.task.print(("partition %d is offline: its disk failed, or its log did not open"):format(log.partition))
     elseif log.is_cut then
       context.task.print(("partition %d has more segments than are shown: ask for it alone"):format(log.partition))
