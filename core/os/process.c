@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -40,10 +41,10 @@ static int64_t process_rss_bytes(void)
   if (file == NULL) {
     return -1;
   }
-  long long pages = -1;
-  int got = fscanf(file, "%*d %lld", &pages);
+  char line[256]; // pages: all, resident, ...
+  const char *resident = fgets(line, sizeof line, file) != NULL ? strchr(line, ' ') : NULL;
   fclose(file);
-  return got == 1 ? pages * sysconf(_SC_PAGESIZE) : -1;
+  return resident != NULL ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : -1;
 }
 
 static int64_t process_ms(const struct timeval *time)
