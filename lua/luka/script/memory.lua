@@ -36,7 +36,10 @@ end
 
 --- A session is over.
 ---@param owner integer
-function M.remove(owner) sessions[owner] = nil end
+function M.remove(owner)
+  sessions[owner] = nil
+  if next(sessions) == nil then collectgarbage() end
+end
 
 --- What to say of memory that ran out.
 ---@return string
@@ -68,6 +71,14 @@ function M.watch(is_short)
   end
   -- What is in use now is not garbage: the next time when half of what is free is gone.
   collect_at = math.max(cap * M.COLLECT, used + (cap - used) / 2)
+end
+
+--- Whether no more may be begun: what was begun fills the cap, and a collection does not help.
+---@return boolean
+function M.is_full()
+  if native.memory() < cap then return false end
+  M.watch(true)
+  return native.memory() >= cap
 end
 
 return M

@@ -117,6 +117,9 @@ function OPS:resize(frame) self:resize(frame.width) end
 function OPS:eval(frame)
   if not whole(frame.id) or type(frame.source) ~= "string" then return self:refuse "eval: id or source is missing" end
   if self.task then return self:refuse "eval: the one before is not done" end
+  if memory.is_full() then
+    return self:send { op = "done", id = frame.id, ok = false, error = memory.text(), code = "memory" }
+  end
   if self.loss then
     self:send { op = "print", id = frame.id, text = self.loss }
     self.loss = nil
