@@ -24,8 +24,7 @@ local function show(first, ok, ...)
   local err = ...
   if type(err) == "string" or errors.is(err) then error(err, 0) end
   local has_text, text = pcall(tostring, err)
-  local is_own = type(err) == "table" or type(err) == "userdata"
-  if has_text and not (is_own and text:find "^%a+: 0x%x+$") then error("the error raised is " .. text, 0) end
+  if has_text and not text:find "^%a+: " then error("the error raised is " .. text, 0) end
   error(("the error raised is a %s, not a text"):format(type(err)), 0)
 end
 
@@ -38,6 +37,7 @@ end
 function M.new(source, name, env)
   return function()
     if #source > M.SOURCE_MAX then errors.raise("too_large", "the source text is longer than %d bytes", M.SOURCE_MAX) end
+    if source:sub(1, 1) == "\27" then error(name .. ":1: is compiled Lua, only source text is accepted", 0) end
     -- A call behind "nil," is no tail call: its errors know their line.
     local chunk = load("return nil, " .. source, "@" .. name, "t", env)
     if chunk then return show(2, pcall(chunk)) end

@@ -7,7 +7,7 @@
 local M = {}
 
 --- Share of the cap from which on the heap is collected, and which may be in use after that.
-M.COLLECT, M.FULL = 0.75, 0.85
+M.COLLECT, M.FULL = 0.6, 0.75
 
 local native
 local sessions = {}
