@@ -8,12 +8,15 @@ local M = {}
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "partitions", group = "topics", text = "The partitions of all topics: leader, offsets, size, directory.",
+  { name = "partitions", group = "topics", type = "fun(part?: string): table[]",
+    text = "The partitions of all topics: leader, offsets, size, directory.",
     usage = "partitions([part of a topic's name])", example = "partitions()",
     setup = 'create("clicks", { partitions = 2 })' },
-  { name = "log_dirs", group = "broker", text = "The log directories: state, partitions, size, free space.",
+  { name = "log_dirs", group = "broker", type = "fun(): table[]",
+    text = "The log directories: state, partitions, size, free space.",
     usage = "log_dirs()", example = "log_dirs()" },
-  { name = "brokers", group = "broker", text = "The brokers of the cluster, and which one is the controller.",
+  { name = "brokers", group = "broker", type = "fun(): table[]",
+    text = "The brokers of the cluster, and which one is the controller.",
     usage = "brokers()", example = "brokers()" },
 }
 

@@ -9,18 +9,22 @@ local M = {}
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "help", group = "console", text = "Lists the words, or says more about one.",
+  { name = "help", group = "console", type = "fun(word?: any): table[]?",
+    text = "Lists the words, or says more about one.",
     usage = 'help() or help "word"', example = 'help "topic"' },
-  { name = "watch", group = "console", text = "Shows a result again and again, until Ctrl-C.",
+  { name = "watch", group = "console", type = "fun(seconds: number, fn: function)",
+    text = "Shows a result again and again, until Ctrl-C.",
     usage = "watch(seconds, function)",
     about = "The function is called every so many seconds; what it returns, and what it prints, replaces what was shown "
       .. "before. Any word will do: watch(1, topics).",
     example = "watch(2, topics)" },
-  { name = "print", group = "console", text = "Prints values, with tabs between them.",
+  { name = "print", group = "console", type = "fun(...: any)",
+    text = "Prints values, with tabs between them.",
     usage = "print(value, ...)",
     about = "Results of a line are shown without it. A list or a record is shown better by returning it.",
     example = 'for _, t in ipairs(topics()) do print(t.name, t.records) end' },
-  { name = "admin", group = "console", text = "The administration as functions with Kafka's names, for scripts.",
+  { name = "admin", group = "console", type = "luka.Admin",
+    text = "The administration as functions with Kafka's names, for scripts.",
     usage = "admin.<function>(...)",
     about = "admin.topics(), describe_topic(name), create_topic(name, options), delete_topic(name), "
       .. "create_partitions(name, total), describe_configs(\"topic\"|\"broker\", name), "
@@ -30,7 +34,8 @@ M.entries = {
       .. "produce(topic, records), fetch(topic, { [partition] = offset }).\n\nThey ask nothing and show nothing; errors "
       .. "have a `code`, Kafka's name, and a `message`.",
     example = 'admin.alter_configs("broker", 1, { set = { log_retention_ms = days(3) } })' },
-  { name = "hours", group = "console", text = "Durations in milliseconds and sizes in bytes.",
+  { name = "hours", group = "console", type = "fun(n: number): number",
+    text = "Durations in milliseconds and sizes in bytes.",
     usage = "seconds(n) minutes(n) hours(n) days(n), n * KiB, n * MiB, n * GiB",
     example = "return days(7), 512 * MiB", aliases = { "seconds", "minutes", "days", "KiB", "MiB", "GiB", "units" } },
 }
@@ -54,10 +59,12 @@ function M.new(context)
       arguments.refuse("watch", seconds, "seconds, from 0.1 to 86400: watch(1, topics)")
     end
     if type(fn) ~= "function" then arguments.refuse("watch", fn, "a function: watch(1, topics)") end
+    local function show(...)
+      for i = 1, select("#", ...) do context.task.show((select(i, ...))) end
+    end
     while true do
-      local results = { fn() }
       context.task.clear()
-      for i = 1, #results do context.task.show(results[i]) end
+      show(fn())
       context.task.sleep(seconds * 1000)
     end
   end

@@ -80,6 +80,9 @@ function M.invalid_value(message)
   return ("%s: got %s, %s"):format(schema.snake(name), value == "" and '""' or value, rest)
 end
 
+--- Words whose callers should not read the name of the function behind them.
+local WORDS = { create_topic = "create", alter_configs = "set", create_partitions = "add_partitions" }
+
 --- Calls a function of admin for a topic; what it raises is said in a person's words.
 ---
 ---@param context luka.Words.Context
@@ -91,12 +94,14 @@ function M.call(context, name, fn, ...)
   if results[1] then return unpack(results, 2) end
   local err = results[2]
   if not errors.is(err) then error(err, 0) end
-  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" and type(name) == "string" and not err.message:find("partition %d") then
+  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" and type(name) == "string" and not err.message:find "partition %d" then
     unknown_topic(context, name)
   end
   local key = err.message:match "^Unknown topic config name: (.*)$"
   if key then M.unknown_config(M.topic_config_keys(context), key, "topic") end
   local message = M.invalid_value(err.message)
+  local called, rest = err.message:match "^([%l_]+): (.*)$"
+  if err.code == "usage" and WORDS[called] then message = WORDS[called] .. ": " .. rest end
   if message then errors.raise(err.code, "%s", message) end
   error(err, 0)
 end

@@ -11,7 +11,7 @@
 ---@field setup string?  Lua to run first, where the example needs something; a spec runs both
 ---@field aliases string[]?  further names that this is the help of
 ---@field group string  heading in help(), one of GROUPS
----@field types string?  LuaLS annotations and a declaration; nil: made of usage
+---@field type string  for the Lua language server: 'fun(part?: string): table[]'
 
 local errors = require "luka.errors"
 local suggest = require "luka.config.suggest"
@@ -76,6 +76,26 @@ function Help:list(prefix)
   return view.list(rows, { "word", "text" })
 end
 
+--- Breaks paragraphs into lines.
+---
+---@param text string
+---@param width integer
+---@param indent string
+---@param lines string[]  where they go
+function M.wrap(text, width, indent, lines)
+  for paragraph in (text .. "\n"):gmatch "(.-)\n" do
+    local line = indent
+    for word in paragraph:gmatch "%S+" do
+      if #line > #indent and #line + #word + 1 > width then
+        lines[#lines + 1] = line
+        line = indent
+      end
+      line = line == indent and line .. word or line .. " " .. word
+    end
+    lines[#lines + 1] = line == indent and "" or line
+  end
+end
+
 --- What an entry says, as text for a terminal.
 ---
 ---@param entry luka.Word
@@ -84,7 +104,7 @@ function M.page(entry)
   local lines = { entry.usage, "  " .. entry.text }
   if entry.about then
     lines[#lines + 1] = ""
-    for line in (entry.about .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = line == "" and "" or "  " .. line end
+    M.wrap(entry.about, 78, "  ", lines)
   end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "For example:"

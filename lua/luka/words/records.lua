@@ -18,19 +18,23 @@ local READING = "Where it begins is `from`: \"earliest\", \"latest\", an offset,
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "produce", group = "records", text = "Writes a record, or a list of records.",
+  { name = "produce", group = "records",
+    type = "fun(topic: string, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table",
+    text = "Writes a record, or a list of records.",
     usage = 'produce("topic", record | { record, ... } [, { partition = n, compression = "zstd" }])',
     about = "A record is { key =, value =, headers = { name = \"text\" }, timestamp = ms, partition = n }, or just a string, "
       .. "the value. Records with a key go to the partition that Kafka's Java client chooses for it, others to one "
       .. "partition after the other.",
     example = 'produce("clicks", { key = "user1", value = "home", headers = { trace = "42" } })',
     setup = 'create("clicks", { partitions = 2 })' },
-  { name = "tail", group = "records", text = "Shows the records of a topic as they come, until Ctrl-C.",
+  { name = "tail", group = "records", type = "fun(topic: string, options?: luka.ReadingOptions)",
+    text = "Shows the records of a topic as they come, until Ctrl-C.",
     usage = 'tail("topic" [, { from =, filter =, count =, key =, partition = }])',
     about = "Without `from` it begins with the last 10 records. " .. READING,
     example = 'tail("clicks", { from = "earliest", count = 2, filter = function(r) return r.value:find "click" end })',
     setup = SETUP },
-  { name = "records", group = "records", text = "The records of a topic that are there now, as a list.",
+  { name = "records", group = "records", type = "fun(topic: string, options?: luka.ReadingOptions): luka.Record[]",
+    text = "The records of a topic that are there now, as a list.",
     usage = 'records("topic" [, { from =, filter =, count =, key =, partition = }])',
     about = "At most 100 unless `count` says more, from the earliest on. " .. READING,
     example = 'records("clicks", { key = "user3" })[1].value', setup = SETUP },

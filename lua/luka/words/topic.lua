@@ -15,38 +15,46 @@ local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\npro
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "topic", group = "topics", text = "A topic: what it is, and methods to look into it and to change it.",
+  { name = "topic", group = "topics", type = "fun(name: string): luka.TopicObject",
+    text = "A topic: what it is, and methods to look into it and to change it.",
     usage = 'topic "name"',
     about = 'Shown are its partitions, records, size and the configs that were set on it. The methods are called with a '
       .. 'colon: topic "clicks":configs().\n\nRecords are counted by offsets: what compaction or aborted transactions '
       .. 'took is counted too.',
     example = 'topic "clicks"', setup = SETUP },
-  { name = "topic:describe", group = "topics", text = "What the topic is, as a record: name, id, partitions, records, configs.",
+  { name = "topic:describe", group = "topics", type = "fun(self: luka.TopicObject): table",
+    text = "What the topic is, as a record: name, id, partitions, records, configs.",
     usage = 'topic "name":describe()', example = 'topic "clicks":describe().records', setup = SETUP },
-  { name = "topic:partitions", group = "topics",
+  { name = "topic:partitions", group = "topics", type = "fun(self: luka.TopicObject): table[]",
     text = "Its partitions: leader, replicas, first and next offset, size, directory.",
     usage = 'topic "name":partitions()', example = 'topic "clicks":partitions()', setup = SETUP },
-  { name = "topic:configs", group = "topics", text = "Its configs with value and source, those set on the topic first.",
+  { name = "topic:configs", group = "topics", type = "fun(self: luka.TopicObject, part?: string): table[]",
+    text = "Its configs with value and source, those set on the topic first.",
     usage = 'topic "name":configs([part of a key])',
     about = "With a part of a key only those configs that have it, and what each does.",
     example = 'topic "clicks":configs "retention"', setup = SETUP },
-  { name = "topic:set", group = "topics", text = "Sets configs of the topic, all of them or none.",
+  { name = "topic:set", group = "topics", type = "fun(self: luka.TopicObject, values: table<string, any>): table[]",
+    text = "Sets configs of the topic, all of them or none.",
     usage = 'topic "name":set { key = value, ... }',
     about = "Times are milliseconds and sizes bytes: seconds(), minutes(), hours(), days(), KiB, MiB and GiB help. Both "
       .. "spellings of a key will do, retention_ms and [\"retention.ms\"].",
     example = 'topic "clicks":set { retention_ms = hours(12), segment_bytes = 64 * MiB }', setup = SETUP },
-  { name = "topic:unset", group = "topics", text = "Takes configs back to the broker's value.",
+  { name = "topic:unset", group = "topics", type = "fun(self: luka.TopicObject, ...: string): table[]",
+    text = "Takes configs back to the broker's value.",
     usage = 'topic "name":unset(key, ...)', example = 'topic "clicks":unset "retention_ms"', setup = SETUP },
-  { name = "topic:add_partitions", group = "topics", text = "Adds partitions; says how many there are then.",
+  { name = "topic:add_partitions", group = "topics", type = "fun(self: luka.TopicObject, how_many: integer): table",
+    text = "Adds partitions; says how many there are then.",
     usage = 'topic "name":add_partitions(how_many)',
     about = "Keys move to other partitions when their number changes: new records of a key may go elsewhere than old ones.",
     example = 'topic "clicks":add_partitions(2)', setup = SETUP },
   { name = "topic:delete_records", group = "topics",
+    type = 'fun(self: luka.TopicObject, before: "all"|table<integer, integer>): table[]?',
     text = "Deletes the records before an offset; asks first on a terminal.",
     usage = 'topic "name":delete_records("all" | { [partition] = offset, ... })',
     about = "What goes is the beginning of a partition. The offsets of what is left stay as they are.",
-    example = 'topic "clicks":delete_records { [0] = 0 }', setup = SETUP },
-  { name = "topic:delete", group = "topics", text = "Deletes the topic with all its records; asks first on a terminal.",
+    example = 'topic "clicks":delete_records "all"', setup = SETUP },
+  { name = "topic:delete", group = "topics", type = "fun(self: luka.TopicObject)",
+    text = "Deletes the topic with all its records; asks first on a terminal.",
     usage = 'topic "name":delete()', example = 'topic "clicks":delete()', setup = SETUP },
 }
 
@@ -165,27 +173,45 @@ function methods.add_partitions(context, name, more)
   return view.record({ name = name, added = more, partitions = total }, { "name", "added", "partitions" })
 end
 
-function methods.delete_records(context, name, before)
-  local topic = explain.call(context, name, context.admin.describe_topic, name)
-  local rows, offsets, count = survey.partitions(context, { topic }), {}, 0
-  if before ~= "all" and type(before) ~= "table" then
+--- Where records are to be deleted up to, by partition; checked before anybody is asked.
+local function deletions(name, rows, before)
+  if before == "all" then
+    local all = {}
+    for _, row in ipairs(rows) do all[row.partition] = row.next_offset end
+    return all
+  end
+  if type(before) ~= "table" or next(before) == nil then
     arguments.refuse("delete_records", before, '"all", or offsets by partition: { [0] = 42 }')
   end
-  for _, row in ipairs(rows) do
-    local wanted
-    if before == "all" then wanted = "latest" else wanted = before[row.partition] end
-    if wanted ~= nil then
-      if wanted ~= "latest" then wanted = arguments.offset("delete_records", wanted) end
-      local offset = wanted == "latest" and row.next_offset or wanted
-      offsets[row.partition] = wanted
-      if row.first_offset and offset and offset > row.first_offset then count = count + (offset - row.first_offset) end
-    end
-  end
-  for partition in pairs(before == "all" and {} or before) do
-    if offsets[partition] == nil then
+  local by_partition, offsets = {}, {}
+  for _, row in ipairs(rows) do by_partition[row.partition] = row end
+  for partition, offset in pairs(before) do
+    local row = by_partition[partition]
+    if not row then
       errors.raise("UNKNOWN_TOPIC_OR_PARTITION", 'topic "%s" has no partition %s, only 0 to %d', name,
-        tostring(partition), #topic.partitions - 1)
+        tostring(partition), #rows - 1)
     end
+    offset = arguments.offset("delete_records", offset)
+    if row.next_offset and offset > row.next_offset then
+      errors.raise("OFFSET_OUT_OF_RANGE", 'delete_records: partition %d ends before %s: at most %s', partition,
+        (tostring(offset):gsub("LL$", "")), (tostring(row.next_offset):gsub("LL$", "")))
+    end
+    offsets[partition] = offset
+  end
+  return offsets
+end
+
+function methods.delete_records(context, name, before)
+  local topic = explain.call(context, name, context.admin.describe_topic, name)
+  local rows, count = survey.partitions(context, { topic }), 0
+  local offsets = deletions(name, rows, before)
+  for _, row in ipairs(rows) do
+    local offset = offsets[row.partition]
+    if offset and row.first_offset and offset > row.first_offset then count = count + (offset - row.first_offset) end
+  end
+  if count == 0 then
+    context.task.print "there are no records before that"
+    return nil
   end
   if not context.task.confirm(('Delete %s of topic "%s"?'):format(text.count(count, "record"), name)) then
     context.task.print "nothing was deleted"

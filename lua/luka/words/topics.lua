@@ -9,11 +9,13 @@ local M = {}
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "topics", group = "topics", text = "All topics with partitions, records, size and how many configs were set.",
+  { name = "topics", group = "topics", type = "fun(part?: string): table[]",
+    text = "All topics with partitions, records, size and how many configs were set.",
     usage = "topics([part of a name])",
     about = "Shown as a table; in Lua it is a list of records: for _, t in ipairs(topics()) do print(t.name) end",
     example = "topics()", setup = 'create "clicks"' },
-  { name = "create", group = "topics", text = "Creates a topic.",
+  { name = "create", group = "topics", type = "fun(name: string, options?: table): luka.TopicObject",
+    text = "Creates a topic.",
     usage = 'create("name" [, { partitions = n, replication_factor = n, config = value, ... }])',
     about = "Any topic config can be given, in snake_case; topic \"name\":configs() lists them. What is not given is the "
       .. "broker's default.",

@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What Tab offers: names of topics, configs, methods of topics and options of words.
+local explain = require "luka.words.explain"
+local topic = require "luka.words.topic"
+
+local M = {}
+
+local READING = { "from", "ago", "filter", "count", "key", "partition", "partitions" }
+
+--- Where names come from, by kind.
+---@type table<string, fun(context: luka.Words.Context): string[]>
+local KINDS = {
+  topic = explain.topic_names,
+  config = explain.topic_config_keys,
+  method = topic.method_names,
+  create = function(context)
+    local keys = { "partitions", "replication_factor" }
+    for _, key in ipairs(explain.topic_config_keys(context)) do keys[#keys + 1] = key end
+    return keys
+  end,
+  reading = function() return READING end,
+  record = function() return { "key", "value", "headers", "timestamp", "partition" } end,
+  word = function()
+    local names = {}
+    for _, entry in ipairs(require("luka.words").help().entries) do names[#names + 1] = entry.name end
+    return names
+  end,
+}
+
+--- Names of a kind that begin with a prefix, sorted. May wait for the broker: call it in a task.
+---
+---@param context luka.Words.Context
+---@param kind "topic"|"config"|"method"|"create"|"reading"|"record"|"word"
+---@param prefix string
+---@return string[]
+function M.names(context, kind, prefix)
+  local out = {}
+  for _, name in ipairs(KINDS[kind] and KINDS[kind](context) or {}) do
+    if name:sub(1, #prefix) == prefix then out[#out + 1] = name end
+  end
+  table.sort(out)
+  return out
+end
+
+return M

@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- docs/console.md and types/console.lua, made from the help of the words.
+local words = require "luka.words"
+
+local M = {}
+
+local TITLES = { topics = "Topics", records = "Records", broker = "The broker", console = "The console" }
+
+local INTRODUCTION = [[
+<!-- Made from the help in lua/luka/words by `make docs`; do not edit. -->
+# The console
+
+`luka console` is a prompt into a running broker: Lua, with words for topics, records and the broker itself. Whatever a
+line gives is shown, lists as tables. `help()` lists the words, `help "topic"` says more about one; below is the same.
+
+- A line is an expression or statements. Globals stay until the console ends; `local` lasts for the line.
+- Results are plain tables: `for _, t in ipairs(topics()) do print(t.name) end`. What is left of a list when rows are
+  taken out is still shown as a table.
+- Durations are milliseconds and sizes bytes; `hours(1)` and `64 * MiB` help.
+- Words that destroy something ask first on a terminal. With `-e`, or when lines come from a pipe, they do not.
+- Errors are one sentence, and the exit status of `luka console -e` is 1.
+]]
+
+--- One entry as a section.
+local function section(entry)
+  local out = { "", ("### `%s`"):format(entry.usage), "", entry.text }
+  if entry.about then
+    for paragraph in (entry.about .. "\n"):gmatch "(.-)\n" do
+      if paragraph ~= "" then
+        out[#out + 1] = ""
+        require("luka.words.help").wrap(paragraph, 120, "", out)
+      end
+    end
+  end
+  out[#out + 1] = ""
+  out[#out + 1] = "```lua"
+  out[#out + 1] = entry.example
+  out[#out + 1] = "```"
+  return table.concat(out, "\n")
+end
+
+--- The text of docs/console.md.
+---
+---@return string
+function M.markdown()
+  local out = { INTRODUCTION }
+  local help = words.help()
+  for _, group in ipairs(require("luka.words.help").GROUPS) do
+    out[#out + 1] = ("\n## %s\n"):format(TITLES[group])
+    for _, entry in ipairs(help.entries) do
+      if entry.group == group then out[#out + 1] = section(entry) .. "\n" end
+    end
+  end
+  return table.concat(out)
+end
+
+local TYPES = [[
+-- SPDX-License-Identifier: Apache-2.0
+-- The words of Luka's console for the Lua language server. Made from the help in lua/luka/words by `make docs`; do not
+-- edit.
+---@meta luka.console
+
+---@class luka.ReadingOptions
+---@field from? string|integer|table<integer, integer>  "earliest", "latest", an offset, offsets by partition, "1h" ago
+---@field ago? number  ms
+---@field filter? fun(record: luka.Record): any
+---@field count? integer
+---@field key? string
+---@field partition? integer
+---@field partitions? integer[]
+
+---@class luka.Record
+---@field topic string
+---@field partition integer
+---@field offset integer
+---@field timestamp? integer  ms since 1970
+---@field key? string
+---@field value? string
+---@field headers? table<string, string>
+
+---@class luka.Admin
+---@field topics fun(): table[]
+---@field describe_topic fun(name: string): table
+---@field create_topic fun(name: string, options?: table): table
+---@field delete_topic fun(name: string)
+---@field create_partitions fun(name: string, total: integer, options?: table): integer
+---@field describe_configs fun(kind: "topic"|"broker", name?: string|integer, options?: table): table[]
+---@field alter_configs fun(kind: "topic"|"broker", name: string|integer|nil, changes: table)
+---@field describe_log_dirs fun(): table[]
+---@field alter_replica_log_dirs fun(topic: string, partition: integer, path: string)
+---@field describe_cluster fun(): table
+---@field describe_producers fun(topic: string, partition?: integer): table[]
+---@field list_offsets fun(topic: string, what: any, partitions?: integer[]): table[]
+---@field delete_records fun(topic: string, offsets: table): table<integer, integer>
+---@field produce fun(topic: string, records: any, options?: table): any
+---@field fetch fun(topic: string, offsets: table<integer, integer>, options?: table): luka.Record[], table<integer, integer>
+]]
+
+--- The text of types/console.lua.
+---
+---@return string
+function M.types()
+  local out = { TYPES, "\n---@class luka.TopicObject\n---@field name string\n" }
+  local entries = words.help().entries
+  for _, entry in ipairs(entries) do
+    local method = entry.name:match "^topic:(.*)"
+    if method then out[#out + 1] = ("---@field %s %s  %s\n"):format(method, entry.type, entry.text) end
+  end
+  for _, entry in ipairs(entries) do
+    if not entry.name:find ":" then
+      for _, name in ipairs { entry.name, unpack(entry.aliases or {}) } do
+        local kind = entry.type
+        if name:match "^[KMG]iB$" then kind = "integer" end
+        if name ~= "units" then out[#out + 1] = ("\n--- %s\n---@type %s\n%s = nil\n"):format(entry.text, kind, name) end
+      end
+    end
+  end
+  return table.concat(out)
+end
+
+return M
