@@ -83,8 +83,8 @@ end
 
 --- The environment of the session's code: its own globals, and behind them the words.
 function Session:make_environment()
-  self.admin = admin.new(channel.new(self.native))
-  local all = words.new { admin = self.admin, task = task, native = natives.new(self.native) }
+  self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native) }
+  local all = words.new(self.context)
   all.print = all.print or print_words
   self.env, self.known = environment.session(self.native, all)
 end
