@@ -5,6 +5,7 @@
 --
 -- By the name of a field the reader of a view decides on units: `*_bytes`, `*_ms`, `*_time` and `timestamp`.
 local errors = require "luka.errors"
+local json = require "luka.native.json"
 
 local M = {}
 
@@ -203,7 +204,7 @@ local function columns_of(value)
 end
 
 local function list_view(rows, columns, state)
-  local out = { kind = "list", columns = columns, rows = {} }
+  local out = { kind = "list", columns = columns, rows = json.array {} }
   for i = 1, #rows do
     out.rows[i] = type(rows[i]) == "table" and convert_row(rows[i], columns, state) or {}
   end

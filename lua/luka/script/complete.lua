@@ -10,7 +10,10 @@ local M = {}
 M.MAX = 500
 
 --- What the text in quotes behind a word is.
-local IN_QUOTES = { topic = "topic", tail = "topic", records = "topic", produce = "topic", help = "word" }
+local IN_QUOTES = {
+  topic = "topic", topics = "topic", partitions = "topic", tail = "topic", records = "topic", produce = "topic",
+  configs = "config", unset = "config", help = "help",
+}
 
 --- What the keys of a table are, by what stands before it.
 local KEYS = {
