@@ -34,5 +34,5 @@ struct lua_state {
 /// For the allocator: has a task that is past its slice suspended at its next instruction.
 void task_hurry(struct lua_state *state);
 
-/// lua_state_poll() in a task: raises once the task is past its budget, as it cannot be suspended there.
+/// lua_state_poll() in a task: has it suspended as soon as it can be, and raises once it is past its budget.
 void task_poll(struct lua_State *vm);

@@ -147,8 +147,11 @@ void task_hurry(struct lua_state *state)
 void task_poll(struct lua_State *vm)
 {
   struct lua_state *state = lua_state_of(vm);
-  if (clock_thread_ms() >= state->stretch_end_ms) {
+  int64_t now_ms = clock_thread_ms();
+  if (now_ms >= state->stretch_end_ms) {
     task_stop(state, vm);
+  } else if (now_ms >= state->slice_end_ms) {
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
   }
 }
 

@@ -278,6 +278,12 @@ describe("a task", function()
     assert.is_true(bytes < 1e5)
   end)
 
+  it("is preempted soon when each search in a text takes long", function()
+    local result, preempted = run "local s, n = ('x'):rep(3e5), 0 for i = 1, 100 do if not s:find '[yz]' then n = n + 1 end end return n"
+    assert.equal("done 100", result)
+    assert.is_true(preempted >= 5)
+  end)
+
   it("is preempted soon when each step takes long", function()
     local _, preempted = run "for i = 1, 200 do local s = ('x'):rep(2e6) end"
     assert.is_true(preempted >= 5)
