@@ -29,6 +29,7 @@ struct lua_state {
   int64_t slice_end_ms;   ///< the thread's processor time at which it lets others run
   int64_t stretch_end_ms; ///< likewise, at which it is stopped where it cannot let others run
   bool is_preempted;      ///< it was suspended by the hook, and nobody has been told yet
+  int pass_steps;         ///< then: instructions left to tell
 };
 
 /// For the allocator: has a task that is past its slice suspended at its next instruction.
