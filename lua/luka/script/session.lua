@@ -2,6 +2,7 @@
 -- A console's session: the frames of its client, its environment, and the task that its code runs in.
 local admin = require "luka.admin"
 local channel = require "luka.script.channel"
+local complete = require "luka.script.complete"
 local environment = require "luka.sandbox.environment"
 local errors = require "luka.errors"
 local evaluate = require "luka.script.evaluate"
@@ -15,6 +16,9 @@ local words = require "luka.words"
 local M = {}
 
 M.VERSION = 1
+
+--- Longest line that is completed, bytes.
+local LINE_MAX = 64 * 1024
 
 ---@class luka.Session
 ---@field id integer  C's number of it
@@ -53,6 +57,7 @@ end
 function Session:finish()
   self.is_over = true
   if self.task then task.kill(self.task) end
+  if self.completion then task.kill(self.completion) end
   memory.remove(self.owner)
   self.on_end()
 end
@@ -78,9 +83,8 @@ end
 
 --- The environment of the session's code: its own globals, and behind them the words.
 function Session:make_environment()
-  local all = words.new {
-    admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native),
-  }
+  self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native) }
+  local all = words.new(self.context)
   all.print = all.print or print_words
   self.env, self.known = environment.session(self.native, all)
 end
@@ -113,6 +117,9 @@ function OPS:resize(frame) self:resize(frame.width) end
 function OPS:eval(frame)
   if not whole(frame.id) or type(frame.source) ~= "string" then return self:refuse "eval: id or source is missing" end
   if self.task then return self:refuse "eval: the one before is not done" end
+  if memory.is_full() then
+    return self:send { op = "done", id = frame.id, ok = false, error = memory.text(), code = "memory" }
+  end
   if self.loss then
     self:send { op = "print", id = frame.id, text = self.loss }
     self.loss = nil
@@ -126,6 +133,25 @@ function OPS:eval(frame)
     if not ok then done.error, done.code = evaluate.explain(err, frame.source, name, self) end
     self:send(done)
     if err == "not enough memory" then memory.watch(true) end
+  end)
+end
+
+--- One at a time: a client that asks again has no use for the answer before.
+function OPS:complete(frame)
+  local line, cursor = frame.line, frame.cursor
+  if not whole(frame.id) or type(line) ~= "string" or not whole(cursor) or cursor > #line then
+    return self:refuse "complete: id, line or cursor is missing"
+  end
+  if #line > LINE_MAX then return self:refuse("complete: a line is at most %d bytes long", LINE_MAX) end
+  if self.completion then task.kill(self.completion) end
+  self.completion = task.spawn(self, frame.id, function()
+    return complete.words(self, line, cursor)
+  end, function(_, ok, start, found)
+    self.completion = nil
+    if self.is_over then return end
+    self:send {
+      op = "completions", id = frame.id, start = ok and start or cursor, words = json.array(ok and found or {}),
+    }
   end)
 end
 

@@ -93,3 +93,6 @@ void echo_delete(struct echo *echo);
 /// Has all file descriptors but `left` used up (true) or given back, to see what the acceptor does.
 void echo_use_up_descriptors(int left);
 void echo_give_descriptors_back(void);
+
+/// A connection from inside: server_attach(); its descriptor, or an error.
+int echo_attach(struct echo *echo);

@@ -47,7 +47,7 @@ describe("a configuration that wants too much memory", function()
     ["a string that doubles"] = "\nlocal s = 'x' while true do s = s .. s end",
     ["a list that is joined"] = "\nlocal t = {} for i = 1, 1000 do t[i] = ('x'):rep(1e5) end table.concat(t)",
     ["a pattern that doubles"] = "\nlocal s = 'x' while true do s = s:gsub('x', 'xx') end",
-    ["coroutines in coroutines"] = "\nlocal function f() local t = {} for i = 1, 1e4 do t[i] = i end coroutine.wrap(f)() end f()",
+    ["coroutines in coroutines"] = "\nlocal function f() local t = {} for i = 1, 1e5 do t[i] = i end coroutine.wrap(f)() end f()",
   } do
     it("is refused: " .. name, function()
       local message = refusal(text)
