@@ -138,7 +138,9 @@ static void session_open(struct script *script, int fd)
   err = uv_poll_start(&session->poll, UV_READABLE, session_on_poll);
   CHECK(err == 0);
   session->is_known = true;
-  script_enter(script, "opened", session_push_id, session);
+  if (!script_enter(script, "opened", session_push_id, session)) {
+    session_close(session);
+  }
 }
 
 static void session_on_pause_over(struct timer *timer)

@@ -33,12 +33,19 @@ int64_t lua_task_current(const struct lua_state *state)
   return state->task_id;
 }
 
-int lua_task_pcall(struct lua_State *vm, int arguments, int results)
+int lua_task_owner(const struct lua_state *state)
+{
+  return state->owner;
+}
+
+int lua_task_pcall(struct lua_State *vm, int owner, int arguments, int results)
 {
   struct lua_state *state = lua_state_of(vm);
   size_t cap_bytes = state->cap_bytes;
   state->cap_bytes = state->limits.memory_bytes;
+  state->owner = owner;
   int status = lua_pcall(vm, arguments, results, 0);
+  state->owner = 0;
   state->cap_bytes = cap_bytes;
   return status;
 }

@@ -255,6 +255,35 @@ describe("a hostile console", function()
     all_is_well()
   end)
 
+  it("that is interrupted while the broker answers leaves no answer for the next", function()
+    console:eval "create('clicks', { partitions = 1 })"
+    for i = 1, 30 do
+      local id = console:start "while true do topics() brokers() end"
+      for _ = 1, i % 5 do other:eval "1" end
+      console:send { op = "interrupt", id = id }
+      assert.equal("interrupted", console:finish(id).error)
+      assert.equal("clicks", console:eval("topics()").values[1].rows[1].name)
+    end
+  end)
+
+  it("that waits for records may be interrupted", function()
+    console:eval "create('empty', { partitions = 1 })"
+    local id = console:start "tail('empty', { from = 'earliest' })"
+    all_is_well()
+    interrupt(id)
+  end)
+
+  it("is let in when clients have all connections", function()
+    local full = broker_of.start { set = { "max_connections=1" } }
+    local kafka = full:connect()
+    assert.is_table(kafka:ask("ApiVersions", 0, {}))
+    local inside = console_of.connect(full.data .. "/console.sock")
+    assert.equal("list", inside:eval("topics()").values[1].kind)
+    inside:close()
+    kafka:close()
+    assert.equal(0, full:stop())
+  end)
+
   it("is interrupted only in what runs", function()
     console:send { op = "interrupt", id = 77 }
     local id = console:start "while true do end"
