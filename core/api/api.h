@@ -11,6 +11,8 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "network/connection.h"
+#include "network/server.h"
+#include "wire/error_codes.h"
 
 struct broker_config;
 struct controller;
@@ -19,19 +21,34 @@ struct fetch_session;
 struct fetch_sessions;
 struct log_manager;
 struct metadata_cache;
+struct metric_samples;
 struct pool;
 struct replica_manager;
 struct request;
 struct worker;
 
-/// Borrowed by all handlers; constant while the server runs.
+enum {
+  API_HANDLERS_MAX = 128,    ///< requests that are served
+  API_CLIENT_TEXT_SIZE = 64, ///< name of a client, cut, with its NUL
+};
+
+/// What one worker has answered, since the start. Written by the worker alone (base/metrics.h).
+struct api_counters {
+  _Atomic(int64_t) requests[API_HANDLERS_MAX]; ///< answered requests, by place in the table of handlers
+  _Atomic(int64_t) errors[API_HANDLERS_MAX];   ///< of these, those whose answer has an error in it
+  _Atomic(int64_t) codes[WIRE_ERROR_MAX + 2];  ///< the same by enum wire_error plus one, the first one of an answer
+  _Atomic(int64_t) refused;                    ///< requests that were no such, or not served: connections closed
+};
+
+/// Borrowed by all handlers; constant while the server runs, but for `counters`.
 struct api {
-  int32_t broker_id;                ///< this broker
-  struct metadata_cache *metadata;  ///< the image of the cluster
-  struct controller *controller;    ///< topic changes go there
-  struct replica_manager *replicas; ///< partitions with a replica here
-  struct log_manager *logs;         ///< data directories
-  struct pool *pool;                ///< for what waits for disks
+  int32_t broker_id;                  ///< this broker
+  struct metadata_cache *metadata;    ///< the image of the cluster
+  struct controller *controller;      ///< topic changes go there
+  struct replica_manager *replicas;   ///< partitions with a replica here
+  struct log_manager *logs;           ///< data directories
+  struct pool *pool;                  ///< for what waits for disks
+  _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 
 /// One worker's part; owned by its thread.
@@ -45,6 +62,7 @@ struct api_worker {
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
   bool is_draining;                ///< the server stops: nothing waits any more
+  struct api_counters counters;    ///< what was answered
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
   _Atomic(int64_t) give_up_ms; ///< what the pool has not begun by then, on clock_mono_ms(), is left; far away until the
                                ///< server drains
@@ -57,7 +75,8 @@ struct api_client {
   int produce_count;             ///< how many of them are Produce
   int hold_count;                ///< batches on their way round by the pool: a later Produce must not overtake them
   struct fetch_session *session; ///< the fetch session it used last, or NULL
-  char software[64];             ///< name and version that ApiVersions gave, for logs; empty: not told
+  char software[API_CLIENT_TEXT_SIZE]; ///< name and version that ApiVersions gave; empty: not told
+  char id[API_CLIENT_TEXT_SIZE];       ///< client id of the first request that had one; empty: none had
 };
 
 typedef void (*api_handle_fn)(struct request *req);
@@ -69,6 +88,9 @@ struct api_handler {
   int16_t max_version;  ///< newest version served
   api_handle_fn handle; ///< serves it; owns the request
 };
+
+/// The place of a handler in api_handlers().
+int api_handler_place(const struct api_handler *handler);
 
 /// All handlers, by rising key.
 const struct api_handler *api_handlers(int *count);
@@ -82,3 +104,6 @@ const struct api_handler *api_handler_find(int16_t key);
 
 /// What the server calls; `arg` is the api.
 void api_callbacks(struct api *api, struct connection_callbacks *callbacks);
+
+/// Source of metrics "request.*" (base/metrics.h). Any thread, while the server runs. @param arg  struct api
+void api_collect(void *arg, struct metric_samples *out);

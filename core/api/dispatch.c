@@ -8,10 +8,12 @@
 // UNSUPPORTED_VERSION (KIP-511); every other unknown key or version, and a body that cannot be decoded, closes the
 // connection. Bytes behind a decoded body are ignored.
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
 #include "api/handlers.h"
+#include "api/inspect.h"
 #include "api/request.h"
 #include "api/request_private.h"
 #include "base/bytes.h"
@@ -55,10 +57,17 @@ enum {
   DISPATCH_DRAIN_MS = 5000, // as long as a stop leaves connections open
 };
 
+_Static_assert((int)API_HANDLER_COUNT <= (int)API_HANDLERS_MAX, "a counter for each handler");
+
 const struct api_handler *api_handlers(int *count)
 {
   *count = API_HANDLER_COUNT;
   return API_HANDLERS;
+}
+
+int api_handler_place(const struct api_handler *handler)
+{
+  return (int)(handler - API_HANDLERS);
 }
 
 const struct api_handler *api_handler_find(int16_t key)
@@ -100,6 +109,9 @@ static int dispatch_decode(struct request *req)
   wire_request_header_init(&header);
   TRY(wire_request_header_read(&header, &r, wire_request_header_version(key, req->version), &req->arena));
   req->client_id = header.client_id;
+  if (req->client->id[0] == '\0' && header.client_id.length > 0) {
+    snprintf(req->client->id, sizeof req->client->id, "%.*s", header.client_id.length, header.client_id.data);
+  }
   req->body = arena_alloc(&req->arena, req->wire->request->size);
   req->wire->request->init(req->body);
   return req->wire->request->read(req->body, &r, req->version, &req->arena);
@@ -167,6 +179,7 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   worker->loop = &server_worker->loop;
   worker->index = server_worker->index;
   atomic_init(&worker->give_up_ms, INT64_MAX);
+  atomic_store_explicit(&api->counters[worker->index], &worker->counters, memory_order_release);
   list_create(&worker->waiting);
   server_worker->user = worker;
   fetch_start(worker);
@@ -182,8 +195,9 @@ static void dispatch_drain(void *arg, struct worker *server_worker)
 
 static void dispatch_stop(void *arg, struct worker *server_worker)
 {
-  (void)arg;
+  struct api *api = arg;
   struct api_worker *worker = server_worker->user;
+  atomic_store_explicit(&api->counters[worker->index], NULL, memory_order_release);
   fetch_stop(worker);
   while (worker->free_requests != NULL) {
     struct request *req = worker->free_requests;
@@ -203,6 +217,7 @@ void api_callbacks(struct api *api, struct connection_callbacks *callbacks)
       .on_start = dispatch_start,
       .on_drain = dispatch_drain,
       .on_stop = dispatch_stop,
+      .on_describe = api_describe_connection,
       .arg = api,
   };
 }

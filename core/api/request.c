@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/slog.h"
 #include "network/connection.h"
 #include "network/frame.h"
@@ -60,6 +61,19 @@ void request_free(struct request *req)
   worker->free_count++;
 }
 
+/// Counts an answered request. @param error_code  the first error in its answer
+static void request_count(struct request *req, int16_t error_code)
+{
+  struct api_counters *counters = &req->worker->counters;
+  int place = api_handler_place(req->handler);
+  metric_count(&counters->requests[place], 1);
+  if (error_code != 0) {
+    metric_count(&counters->errors[place], 1);
+    bool is_known = error_code >= 0 && error_code <= WIRE_ERROR_MAX;
+    metric_count(&counters->codes[is_known ? error_code + 1 : 0], 1);
+  }
+}
+
 /// Takes a request that is about to be answered off its client's list.
 static struct frame *request_leave(struct request *req)
 {
@@ -101,6 +115,7 @@ static void request_drop_regions(struct request *req)
 void request_refuse(struct request *req, const char *why)
 {
   request_log_refusal(req, why);
+  metric_count(&req->worker->counters.refused, 1);
   request_drop_regions(req);
   connection_respond_and_close(request_leave(req), NULL);
   request_free(req);
@@ -109,6 +124,7 @@ void request_refuse(struct request *req, const char *why)
 void request_respond_nothing(struct request *req)
 {
   request_drop_regions(req);
+  request_count(req, 0);
   connection_respond(request_leave(req), NULL);
   request_free(req);
 }
@@ -130,6 +146,7 @@ void request_respond(struct request *req, const void *response)
     result = req->wire->response->write(response, &w, req->version);
   }
   struct response *resp = NULL;
+  int16_t error_code = w.error_code;
   if (result == 0) {
     result = response_from_writer(&w, &resp);
   }
@@ -137,9 +154,11 @@ void request_respond(struct request *req, const void *response)
     request_drop_regions(req);
     wire_writer_destroy(&w);
     slog_error("cannot encode the answer to %s version %d: %s", req->wire->name, req->version, error_last()->message);
+    metric_count(&req->worker->counters.refused, 1);
     connection_respond_and_close(request_leave(req), NULL);
   } else {
     wire_writer_destroy(&w);
+    request_count(req, error_code);
     connection_respond(request_leave(req), resp);
   }
   request_free(req);

@@ -27,6 +27,7 @@
 #include "base/slog.h"
 #include "broker/adoption.h"
 #include "broker/file_share.h"
+#include "broker/measure.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
 #include "broker/reload.h"
@@ -72,6 +73,7 @@ struct broker {
   struct reloader *reloader;                                ///< reads the configuration again
   struct server *server;                                    ///< connections
   struct api api;                                           ///< what handlers work with
+  struct measure measure;                                   ///< what is counted
   struct scripting scripting;                               ///< what the script thread works with
   struct script *script;                                    ///< consoles; NULL: none
   struct metadata_endpoint endpoints[SERVER_LISTENERS_MAX]; ///< what this broker advertises
@@ -462,6 +464,7 @@ static int broker_build(struct broker *broker)
   TRY(broker_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
+  measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->pool);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -469,6 +472,11 @@ static int broker_build(struct broker *broker)
       .cluster_id = controller_cluster_id(broker->controller),
       .server = broker->server,
       .reloader = broker->reloader,
+      .inspect = {.pool = broker->pool,
+                  .metadata = &broker->metadata,
+                  .replicas = broker->replicas,
+                  .server = broker->server,
+                  .metrics = &broker->measure.metrics},
   };
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);
@@ -481,6 +489,7 @@ int broker_start(const struct broker_options *options, struct broker **broker)
   struct broker *made = mem_zalloc(sizeof *made);
   epoch_register(&made->epoch);
   made->options = options;
+  measure_begin(&made->measure);
   sem_init(&made->step, 0, 0);
   int result = broker_build(made);
   if (result < 0) {

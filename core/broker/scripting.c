@@ -56,6 +56,7 @@ int scripting_start(struct scripting *parts, struct script **script)
     return 0;
   }
   parts->services[0] = (struct script_service){.name = "reload", .run = scripting_run_reload, .arg = parts};
+  inspect_natives(&parts->inspect, parts->natives);
   struct script_options options = {
       .broker_id = parts->broker_id,
       .cluster_id = parts->cluster_id,
@@ -68,6 +69,8 @@ int scripting_start(struct scripting *parts, struct script **script)
       .arg = parts,
       .services = parts->services,
       .service_count = SCRIPTING_SERVICES,
+      .natives = parts->natives,
+      .native_count = INSPECT_NATIVES,
   };
   int result = script_new(&options, script);
   if (result == ERR_NO_SPACE || result == ERR_READ_ONLY || result == ERR_IO) {

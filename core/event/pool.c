@@ -9,10 +9,17 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/epoch.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/slog.h"
+#include "event/loop.h"
 #include "os/thread.h"
+
+static const struct metric POOL_THREADS = {"pool.threads", NULL, METRIC_GAUGE, "threads for what waits for disks"};
+static const struct metric POOL_JOBS = {"pool.jobs", NULL, METRIC_COUNTER, "jobs that they took"};
+static const struct metric POOL_WAITING = {"pool.waiting", NULL, METRIC_GAUGE, "jobs that wait for a thread"};
 
 /// Jobs of one kind, oldest first.
 struct pool_queue {
@@ -25,7 +32,8 @@ struct pool {
   pthread_cond_t arrived;   ///< a job may be taken, or the pool ends
   struct pool_queue jobs;   ///< from pool_submit()
   struct pool_queue longer; ///< from pool_submit_long()
-  uint64_t order;           ///< of the next job
+  uint64_t order;           ///< of the next job: how many were submitted
+  uint64_t taken;           ///< jobs that threads took
   int long_running;         ///< long jobs that threads are at
   bool is_ending;           ///< threads end when there is no job for them
   int thread_count;         ///< threads started
@@ -67,6 +75,7 @@ static struct pool_job *pool_take(struct pool *pool)
       queue->tail = NULL;
     }
     pool->long_running += job->is_long ? 1 : 0;
+    pool->taken++;
   }
   pthread_mutex_unlock(&pool->lock);
   return job;
@@ -180,4 +189,17 @@ void pool_submit_long(struct pool *pool, struct pool_job *job, pool_fn work, str
   job->reply = reply;
   job->done = done;
   pool_add(pool, &pool->longer, job);
+}
+
+void pool_collect(void *arg, struct metric_samples *out)
+{
+  struct pool *pool = arg;
+  pthread_mutex_lock(&pool->lock);
+  int threads = pool->thread_count;
+  uint64_t taken = pool->taken;
+  uint64_t waiting = pool->order - pool->taken;
+  pthread_mutex_unlock(&pool->lock);
+  metrics_put(out, &POOL_THREADS, NULL, threads);
+  metrics_put(out, &POOL_JOBS, NULL, (int64_t)taken);
+  metrics_put(out, &POOL_WAITING, NULL, (int64_t)waiting);
 }

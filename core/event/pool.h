@@ -7,9 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event/loop.h"
 #include "event/mail.h"
 
+struct event_loop;
+struct metric_samples;
 struct pool;
 struct pool_job;
 typedef void (*pool_fn)(struct pool_job *job);
@@ -40,3 +41,6 @@ void pool_submit(struct pool *pool, struct pool_job *job, pool_fn work, struct e
 /// no client's short request should wait behind: such jobs never have all threads at once. Only where there is one
 /// thread it takes turns.
 void pool_submit_long(struct pool *pool, struct pool_job *job, pool_fn work, struct event_loop *reply, pool_fn done);
+
+/// Source of metrics "pool.*" (base/metrics.h). Any thread. @param arg  the pool
+void pool_collect(void *arg, struct metric_samples *out);

@@ -18,6 +18,10 @@
 #include "os/errinj.h"
 #include "os/file.h"
 
+/// Of all logs of the process; next to what a flush costs they are free.
+static _Atomic(int64_t) log_flushes;
+static _Atomic(int64_t) log_flush_failures;
+
 static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_offset);
 static int log_flush_locked(struct log *log, int64_t offset);
 
@@ -333,9 +337,16 @@ int log_flush(struct log *log, int64_t offset)
       log->has_sync_failed
           ? error_set(ERR_IO, "%s: an fsync failed before, so that nothing more counts as on disk", log_dir(log))
           : log_flush_locked(log, offset);
+  atomic_fetch_add_explicit(&log_flush_failures, result < 0 ? 1 : 0, memory_order_relaxed);
   log->has_sync_failed = log->has_sync_failed || result == ERR_IO || result == ERR_READ_ONLY;
   pthread_mutex_unlock(&log->flush_lock);
   return log_fail(log, result);
+}
+
+void log_flush_counts(int64_t *flushes, int64_t *failures)
+{
+  *flushes = atomic_load_explicit(&log_flushes, memory_order_relaxed);
+  *failures = atomic_load_explicit(&log_flush_failures, memory_order_relaxed);
 }
 
 static int log_flush_locked(struct log *log, int64_t offset)
@@ -353,6 +364,7 @@ static int log_flush_locked(struct log *log, int64_t offset)
   TRY(leader_epochs_write(&log->epochs, log_dir(log)));
   // Truncation, which lowers it, holds flush_lock too.
   atomic_store(&log->recovery_point, to_offset);
+  atomic_fetch_add_explicit(&log_flushes, 1, memory_order_relaxed);
   if (to_offset == end_offset) {
     atomic_store_explicit(&log->flushed_ms, began_ms, memory_order_relaxed);
   }

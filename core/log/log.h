@@ -322,12 +322,15 @@ int log_delete_before(struct log *log, int64_t offset, int64_t now_ms);
 
 /// One segment as retention, the console and policies see it.
 struct log_segment_info {
-  int64_t base_offset;   ///< first offset it can hold
-  int64_t next_offset;   ///< base of the next segment, or the log's end
-  int64_t size_bytes;    ///< of its .log file
-  int64_t max_timestamp; ///< largest record timestamp, -1 when none
-  int64_t modified_ms;   ///< wall time of its last append
-  bool is_active;        ///< the one that is appended to
+  int64_t base_offset;        ///< first offset it can hold
+  int64_t next_offset;        ///< base of the next segment, or the log's end
+  int64_t size_bytes;         ///< of its .log file
+  int64_t max_timestamp;      ///< largest record timestamp, -1 when none
+  int64_t modified_ms;        ///< wall time of its last append
+  int64_t offset_index_bytes; ///< of its .index
+  int64_t time_index_bytes;   ///< of its .timeindex
+  bool is_active;             ///< the one that is appended to
+  bool is_file_open;          ///< a descriptor of its .log file is open; another one opens when it is read
 };
 
 /// Copies what is known of up to `room` segments, oldest first; returns how many. Any thread, inside the epoch.
@@ -337,7 +340,54 @@ int log_segments(const struct log *log, struct log_segment_info *infos, int room
 /// or it lies more than an hour in the future.
 int64_t log_segment_age_base_ms(const struct log_segment_info *info, int64_t now_ms);
 
-enum log_retention_reason { LOG_RETENTION_NONE, LOG_RETENTION_MS, LOG_RETENTION_BYTES, LOG_RETENTION_START_OFFSET };
+/// Why retention deletes a segment, or why it keeps it.
+enum log_retention_reason {
+  LOG_RETENTION_NONE,
+  LOG_RETENTION_MS,           ///< goes: older than retention.ms
+  LOG_RETENTION_BYTES,        ///< goes: without it the log still has retention.bytes
+  LOG_RETENTION_START_OFFSET, ///< goes: wholly below the log start offset, which DeleteRecords has raised
+  LOG_KEEP_YOUNG,             ///< stays: not older than retention.ms yet
+  LOG_KEEP_SMALL,             ///< stays: without it the log would have less than retention.bytes
+  LOG_KEEP_ACTIVE,            ///< stays: retention.bytes spares the active segment
+  LOG_KEEP_EMPTY,             ///< stays: the active segment, and there is nothing in it
+  LOG_KEEP_HIGH_WATERMARK,    ///< stays: not wholly below the high watermark
+  LOG_KEEP_UNLIMITED,         ///< stays: neither retention.ms nor retention.bytes is set
+  LOG_KEEP_COMPACTED,         ///< stays: cleanup.policy does not say "delete"
+  LOG_KEEP_BEHIND,            ///< stays: it might go, but an older one stays
+};
+
+/// What a pass over a log goes by; from log_retention_begin(), changed by log_retention_judge().
+struct log_retention_pass {
+  const struct log_config *config; ///< borrowed until the end of the turn
+  int64_t now_ms;                  ///< wall time of the pass
+  int64_t high_watermark;          ///< nothing from it on goes; -1: unknown, nothing goes
+  int64_t start_offset;            ///< the log's
+  int64_t excess_bytes;            ///< bytes of this segment and all newer ones, beyond retention.bytes
+  int64_t due_ms;                  ///< when all older ones will have gone; -1: never, or nobody knows
+  bool is_over;                    ///< an older one stays
+};
+
+/// What is decided about a segment.
+struct log_retention_verdict {
+  bool is_going;  ///< the pass deletes it
+  bool is_future; ///< its newest record lies so far in the future that the time of its file counts instead
+  int reason;     ///< enum log_retention_reason
+  int64_t due_ms; ///< wall time from which a pass deletes it, if nothing more is appended; the pass's own when it goes
+                  ///< now; -1: never, or nobody knows
+};
+
+/// Begins a pass over all segments of a log. Any thread, inside the epoch.
+void log_retention_begin(const struct log *log, int64_t now_ms, int64_t high_watermark,
+                         struct log_retention_pass *pass);
+
+/// Decides about the next segment, oldest first: all that retention does, and says that it would do, is decided here.
+/// A pure function.
+void log_retention_judge(struct log_retention_pass *pass, const struct log_segment_info *info,
+                         struct log_retention_verdict *verdict);
+
+/// What a pass would do with up to `room` segments, oldest first; returns how many. Any thread, inside the epoch.
+int log_retention_plan(const struct log *log, int64_t now_ms, int64_t high_watermark, struct log_segment_info *infos,
+                       struct log_retention_verdict *verdicts, int room);
 
 /// What retention would delete now.
 struct log_retention {
@@ -345,7 +395,7 @@ struct log_retention {
   int64_t size_bytes;    ///< bytes that go
   int segments;          ///< segments that go; 0: nothing to do
   bool is_roll_needed;   ///< the active one goes too: log_roll() first, then log_delete_before(log, the end)
-  int reason;            ///< enum log_retention_reason, of the newest segment that goes
+  int reason;            ///< enum log_retention_reason, of the newest segment that goes; LOG_RETENTION_NONE: none does
 };
 
 /// Decides by the log's configuration: time, size (never the active segment), log start offset; only below
@@ -390,6 +440,9 @@ int log_flush(struct log *log, int64_t offset);
 
 /// Monotonic time when the last flush of the whole log began, or when it was opened. Any thread.
 int64_t log_flushed_ms(const struct log *log);
+
+/// How often logs of this process were brought to disk, and how often that failed. Any thread.
+void log_flush_counts(int64_t *flushes, int64_t *failures);
 
 /// Bytes and records-offsets not yet flushed, for flush.messages: log end minus recovery point.
 int64_t log_unflushed_offsets(const struct log *log);

@@ -286,6 +286,10 @@ void log_manager_set_reserve(struct log_manager *mgr, int64_t reserve_bytes);
 /// Has the next log_manager_has_space() ask the disk: a write found it full.
 void log_manager_forget_space(struct log_manager *mgr, struct log *log);
 
+/// When retention passes are made: one at the wall time `next_ms`, or -1 when the manager does not run, and then every
+/// `interval_ms`. Any thread.
+void log_manager_retention_times(const struct log_manager *mgr, int64_t *next_ms, int64_t *interval_ms);
+
 /// Stops the timers; nothing more is submitted to the pool. On the control loop's thread.
 void log_manager_pause(struct log_manager *mgr);
 

@@ -241,10 +241,18 @@ static void work_run(struct pool_job *job)
   atomic_store(&work->is_running, false);
 }
 
+static void work_tick(struct timer *timer);
+
+static void work_arm(struct log_work *work, int64_t delay_ms)
+{
+  atomic_store_explicit(&work->due_ms, clock_wall_ms() + delay_ms, memory_order_relaxed);
+  timer_start(work->mgr->loop, &work->timer, delay_ms, work_tick);
+}
+
 static void work_tick(struct timer *timer)
 {
   struct log_work *work = CONTAINER_OF(timer, struct log_work, timer);
-  timer_start(work->mgr->loop, timer, work->interval_ms, work_tick);
+  work_arm(work, work->interval_ms);
   if (work->is_quick) {
     work->run(work->mgr);
   } else if (!atomic_exchange(&work->is_running, true)) {
@@ -274,6 +282,7 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   log_flush_timer_create(mgr);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     mgr->work[i].mgr = mgr;
+    atomic_init(&mgr->work[i].due_ms, -1);
     mgr->work[i].interval_ms = at_least_1(mgr->work[i].interval_ms);
   }
 }
@@ -309,7 +318,7 @@ void log_manager_run(struct log_manager *mgr)
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     struct log_work *work = &mgr->work[i];
     bool is_early = i == LOG_WORK_RETENTION && work->interval_ms > RETENTION_FIRST_MS;
-    timer_start(mgr->loop, &work->timer, is_early ? RETENTION_FIRST_MS : work->interval_ms, work_tick);
+    work_arm(work, is_early ? RETENTION_FIRST_MS : work->interval_ms);
   }
   log_flush_timer_run(mgr);
   deletion_start(&mgr->deletions);
@@ -322,11 +331,19 @@ void log_manager_run(struct log_manager *mgr)
   }
 }
 
+void log_manager_retention_times(const struct log_manager *mgr, int64_t *next_ms, int64_t *interval_ms)
+{
+  const struct log_work *work = &mgr->work[LOG_WORK_RETENTION];
+  *next_ms = atomic_load_explicit(&work->due_ms, memory_order_relaxed);
+  *interval_ms = work->interval_ms;
+}
+
 void log_manager_pause(struct log_manager *mgr)
 {
   CHECK(mgr->loop != NULL);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     timer_stop(mgr->loop, &mgr->work[i].timer);
+    atomic_store_explicit(&mgr->work[i].due_ms, -1, memory_order_relaxed);
   }
   log_flush_timer_pause(mgr);
   deletion_stop(&mgr->deletions);

@@ -14,6 +14,18 @@ bool retention_is_due(struct log *log, int64_t now_ms, int64_t high_watermark)
   return pick.segments > 0;
 }
 
+int64_t retention_pass_at(int64_t due_ms, int64_t next_ms, int64_t interval_ms)
+{
+  if (due_ms < 0 || next_ms < 0 || due_ms <= next_ms) {
+    return due_ms < 0 ? -1 : next_ms;
+  }
+  int64_t passes = (due_ms - next_ms) / interval_ms + ((due_ms - next_ms) % interval_ms != 0 ? 1 : 0);
+  int64_t at_ms = 0;
+  bool is_beyond =
+      __builtin_mul_overflow(passes, interval_ms, &at_ms) || __builtin_add_overflow(at_ms, next_ms, &at_ms);
+  return is_beyond ? -1 : at_ms;
+}
+
 static const char *reason_text(int reason)
 {
   switch (reason) {

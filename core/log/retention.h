@@ -19,6 +19,13 @@ struct retention_result {
 /// True when a pass would delete something. Any thread inside the epoch; deletes nothing.
 bool retention_is_due(struct log *log, int64_t now_ms, int64_t high_watermark);
 
+/// When a pass is made at or after a wall time: the first of those at `next_ms`, `next_ms` + `interval_ms` ...
+///
+/// @param due_ms    -1: never
+/// @param next_ms   -1: no passes are made
+/// @return wall time, or -1
+int64_t retention_pass_at(int64_t due_ms, int64_t next_ms, int64_t interval_ms);
+
 /// Deletes what may go, and writes one line if something did. While holding the appender; renames files.
 ///
 /// @param topic           for the line

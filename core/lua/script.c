@@ -230,6 +230,7 @@ int script_call_start(struct lua_State *vm, struct script *script, struct script
   call->script = script;
   call->ticket = ++script->tickets;
   call->task = lua_task_current(script->state);
+  call->owner = lua_task_owner(script->state);
   call->is_abandoned = false;
   call->mail.run = script_on_call_done;
   list_append(&script->calls, &call->node);
@@ -271,7 +272,7 @@ static int script_push_ticket(struct lua_State *vm, void *arg)
   int top = lua_gettop(vm);
   lua_pushcfunction(vm, script_push_results);
   lua_pushlightuserdata(vm, call);
-  int status = lua_task_pcall(vm, 1, LUA_MULTRET);
+  int status = lua_task_pcall(vm, call->owner, 1, LUA_MULTRET);
   luaL_checkstack(vm, 1, "too many results");
   lua_pushboolean(vm, status == 0);
   lua_insert(vm, top + 1);

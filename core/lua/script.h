@@ -59,6 +59,7 @@ struct script_call {
   struct script *script; ///< whose
   int64_t ticket;        ///< its number
   int64_t task;          ///< the task that it belongs to
+  int owner;             ///< by whom the memory of its results is counted
   bool is_abandoned;     ///< nobody waits
 };
 

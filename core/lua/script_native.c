@@ -14,11 +14,9 @@
 #include "lua/script_private.h"
 #include "lua/state.h"
 #include "lua/task.h"
-#include "metadata/topic_config.h"
 
 static int native_sleep(lua_State *vm);
 static int native_abandon(lua_State *vm);
-static int native_topic_configs(lua_State *vm);
 static int native_service(lua_State *vm);
 static int native_stop(lua_State *vm);
 
@@ -43,7 +41,6 @@ void script_push_natives(struct lua_State *vm, struct script *script)
   native_add(vm, script, "sleep", native_sleep, NULL);
   native_add(vm, script, "abandon", native_abandon, NULL);
   native_add(vm, script, "stop", native_stop, NULL);
-  native_add(vm, script, "topic_configs", native_topic_configs, NULL);
   for (int i = 0; i < options->native_count; i++) {
     native_add(vm, script, options->natives[i].name, options->natives[i].fn, options->natives[i].arg);
   }
@@ -73,18 +70,6 @@ static int native_abandon(lua_State *vm)
 {
   script_abandon(lua_touserdata(vm, lua_upvalueindex(1)), (int64_t)luaL_checknumber(vm, 1));
   return 0;
-}
-
-// topic_configs() -> names
-static int native_topic_configs(lua_State *vm)
-{
-  const struct config_def *defs = topic_config_defs();
-  lua_createtable(vm, TOPIC_CONFIG_COUNT, 0);
-  for (int i = 0; i < TOPIC_CONFIG_COUNT; i++) {
-    lua_pushstring(vm, defs[i].name);
-    lua_rawseti(vm, -2, i + 1);
-  }
-  return 1;
 }
 
 // stop(): has the broker stopped; also outside of tasks

@@ -20,7 +20,8 @@
 
 enum {
   SESSION_HEADER_BYTES = 4,
-  SESSION_FRAME_MAX = 4 * 1024 * 1024, ///< largest frame of a client
+  SESSION_FRAME_MAX = 2 * 1024 * 1024, ///< largest frame of a client
+  SESSION_MARKS_MAX = 64,              ///< most brackets, commas and colons in one
   SESSION_READ_BYTES = 64 * 1024,      ///< read at a time
   SESSION_READS = 8,                   ///< reads before others have their turn
   SESSION_DRAINED_BYTES = 64 * 1024,   ///< queued bytes at which tasks go on
@@ -31,7 +32,8 @@ enum {
 };
 
 static const char session_refusal_full[] = "{\"op\":\"refused\",\"error\":\"64 consoles are open already\"}";
-static const char session_refusal_large[] = "{\"op\":\"refused\",\"error\":\"a frame is at most 4 MiB long\"}";
+static const char session_refusal_large[] = "{\"op\":\"refused\",\"error\":\"a frame is at most 2 MiB long\"}";
+static const char session_refusal_deep[] = "{\"op\":\"refused\",\"error\":\"a frame has few members and no lists\"}";
 
 struct session {
   struct list node;      ///< in script->sessions
@@ -137,7 +139,9 @@ static void session_open(struct script *script, int fd)
   err = uv_poll_start(&session->poll, UV_READABLE, session_on_poll);
   CHECK(err == 0);
   session->is_known = true;
-  script_enter(script, "opened", session_push_id, session);
+  if (!script_enter(script, "opened", session_push_id, session)) {
+    session_close(session);
+  }
 }
 
 static void session_on_pause_over(struct timer *timer)
@@ -260,13 +264,13 @@ static void session_poll(struct session *session)
 static void session_queue(struct session *session, const char *text, size_t size)
 {
   size_t need = session->out_end + SESSION_HEADER_BYTES + size;
-  if (need > session->out_room && session->out_start > 0) {
+  if (session->out != NULL && session->out_start > 0 && need > session->out_room) {
     memmove(session->out, session->out + session->out_start, session_queued(session));
     session->out_end -= session->out_start;
     session->out_start = 0;
     need = session->out_end + SESSION_HEADER_BYTES + size;
   }
-  if (need > session->out_room) {
+  if (session->out == NULL || need > session->out_room) {
     session->out_room = need < SESSION_READ_BYTES ? SESSION_READ_BYTES : need + need / 4;
     session->out = mem_realloc(session->out, session->out_room);
   }
@@ -335,25 +339,55 @@ static size_t session_frame_size(const char *at)
   return (size_t)bytes[0] << 24 | (size_t)bytes[1] << 16 | (size_t)bytes[2] << 8 | bytes[3];
 }
 
+/// Whether a frame may be decoded. All ops have a few members that are no lists; lists upon lists would take a hundred
+/// times their size in memory.
+static bool session_frame_is_flat(const char *text, size_t size)
+{
+  int marks = 0;
+  bool is_string = false;
+  for (size_t i = 0; i < size; i++) {
+    if (is_string && text[i] == '\\') {
+      i++;
+    } else if (text[i] == '"') {
+      is_string = !is_string;
+    } else if (!is_string) {
+      marks += text[i] == '{' || text[i] == '[' || text[i] == ',' || text[i] == ':';
+    }
+  }
+  return marks <= SESSION_MARKS_MAX;
+}
+
+/// Ends a session whose client does not keep to the protocol, once it has been told.
+static void session_give_up(struct session *session, const char *text)
+{
+  session_queue(session, text, strlen(text));
+  session->is_ending = true;
+  session->is_known = false;
+  script_enter(session->script, "closed", session_push_id, session);
+}
+
 /// Hands the frames that are complete to Lua. May close.
 static void session_take(struct session *session)
 {
   size_t start = 0;
-  while (session_may_take(session) && session->in_size - start >= SESSION_HEADER_BYTES) {
+  while (session->in != NULL && session_may_take(session) && session->in_size - start >= SESSION_HEADER_BYTES) {
     size_t size = session_frame_size(session->in + start);
     if (size > SESSION_FRAME_MAX) {
-      session_queue(session, session_refusal_large, sizeof session_refusal_large - 1);
-      session->is_ending = true;
+      session_give_up(session, session_refusal_large);
       break;
     }
     if (session->in_size - start - SESSION_HEADER_BYTES < size) {
+      break;
+    }
+    if (!session_frame_is_flat(session->in + start + SESSION_HEADER_BYTES, size)) {
+      session_give_up(session, session_refusal_deep);
       break;
     }
     struct session_frame frame = {.session = session, .text = session->in + start + SESSION_HEADER_BYTES, .size = size};
     start += SESSION_HEADER_BYTES + size;
     script_enter(session->script, "frame", session_push_frame, &frame);
   }
-  if (!session->is_open) {
+  if (!session->is_open || session->in == NULL) {
     return;
   }
   memmove(session->in, session->in + start, session->in_size - start);

@@ -38,6 +38,11 @@ void lua_task_open(struct lua_State *vm);
 /// The number of the task that runs; 0: none does.
 int64_t lua_task_current(const struct lua_state *state);
 
+/// By whom the memory of the task that runs is counted; 0: none runs.
+int lua_task_owner(const struct lua_state *state);
+
 /// Calls the function below `arguments` values on the stack as lua_pcall() does, with no more memory than a task has.
+///
+/// @param owner  by whom that memory is counted
 /// @return a status as of lua_pcall()
-int lua_task_pcall(struct lua_State *vm, int arguments, int results);
+int lua_task_pcall(struct lua_State *vm, int owner, int arguments, int results);

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/slog.h"
 #include "network/buffer.h"
 #include "network/connection_private.h"
@@ -27,6 +28,7 @@ struct connection *connection_new(struct worker *worker, const struct listener *
   conn->transport.ops = &transport_tcp;
   conn->transport.fd = fd;
   conn->worker = worker;
+  conn->id = atomic_fetch_add_explicit(&worker->server->last_connection, 1, memory_order_relaxed) + 1;
   conn->listener = listener;
   list_create(&conn->node);
   list_create(&conn->dirty_node);
@@ -125,7 +127,7 @@ static void connection_on_idle(struct timer *timer)
     return;
   }
   slog_debug("connection from %s closed: idle for %lld ms", conn->peer, (long long)idle_ms);
-  atomic_fetch_add_explicit(&worker->counters.idle_closed, 1, memory_order_relaxed);
+  metric_count(&worker->counters.idle_closed, 1);
   connection_close(conn);
 }
 
@@ -152,11 +154,12 @@ void connection_open(struct connection *conn)
   }
   conn->poll.data = conn;
   conn->is_open = true;
-  conn->active_ms = event_loop_now_ms(&worker->loop);
+  conn->opened_ms = event_loop_now_ms(&worker->loop);
+  conn->active_ms = conn->opened_ms;
   list_append(&worker->connections, &conn->node);
   if (!conn->is_attached) {
-    atomic_fetch_add_explicit(&worker->counters.connections, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&worker->counters.accepted, 1, memory_order_relaxed);
+    metric_count(&worker->counters.connections, 1);
+    metric_count(&worker->counters.accepted, 1);
   }
   if (server->options.max_idle_ms >= 0 && !conn->is_attached) {
     timer_start(&worker->loop, &conn->idle_timer, server->options.max_idle_ms, connection_on_idle);
@@ -189,7 +192,7 @@ void connection_close(struct connection *conn)
   close(conn->transport.fd);
   conn->transport.fd = -1;
   if (!conn->is_attached) {
-    atomic_fetch_sub_explicit(&worker->counters.connections, 1, memory_order_relaxed);
+    metric_count(&worker->counters.connections, -1);
   }
   acceptor_connection_gone(conn);
   if (server->callbacks.on_close != NULL) {

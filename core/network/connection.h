@@ -20,6 +20,7 @@
 #include "network/frame.h"
 
 struct connection;
+struct connection_info;
 struct listener;
 struct response;
 struct worker;
@@ -50,6 +51,8 @@ struct connection_callbacks {
   /// Last call on a worker's thread: connections and frames of all workers are gone, and so are the mails that workers
   /// posted to each other. May be NULL.
   void (*on_stop)(void *arg, struct worker *worker);
+  /// Somebody lists connections: fill in what core/api knows of this one (network/connection_list.h). May be NULL.
+  void (*on_describe)(void *arg, const struct connection *conn, struct connection_info *info);
   void *arg; ///< for all of them
 };
 

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/slog.h"
 #include "network/buffer.h"
 #include "network/connection_private.h"
@@ -37,6 +38,7 @@ static struct frame *frame_new(struct connection *conn, size_t start, size_t siz
   buffer_ref(conn->in);
   connection_ref(conn);
   worker->live_frames++;
+  conn->frames++;
   frame->conn = conn;
   frame->buffer = conn->in;
   frame->bytes = conn->in->bytes + start;
@@ -115,7 +117,7 @@ static void input_refuse(struct connection *conn, const uint8_t *first, int32_t 
   } else if (memcmp(first, "SSH-", INPUT_LENGTH_SIZE) == 0) {
     looks_like = "it looks like SSH";
   }
-  atomic_fetch_add_explicit(&conn->worker->counters.refused_frames, 1, memory_order_relaxed);
+  metric_count(&conn->worker->counters.refused_frames, 1);
   if (!worker_may_log(conn->worker)) {
     // Said often enough this second.
   } else if (looks_like != NULL) {
@@ -225,7 +227,7 @@ bool input_take(struct connection *conn)
     input_offer(conn, frame);
     connection_use_answer(conn);
     offered++;
-    atomic_fetch_add_explicit(&conn->worker->counters.frames, 1, memory_order_relaxed);
+    metric_count(&conn->worker->counters.frames, 1);
   }
   if (conn->in != NULL && conn->in_start == conn->in_end) {
     input_release(conn);
@@ -311,7 +313,7 @@ void input_read(struct connection *conn)
     }
     conn->in_end += got;
     total += got;
-    conn->moved_bytes += (int64_t)got;
+    conn->received_bytes += (int64_t)got;
     conn->active_ms = conn->worker->loop.now_ms;
     input_take(conn);
     if (got < room) {
@@ -319,7 +321,7 @@ void input_read(struct connection *conn)
     }
   }
   if (total > 0) {
-    atomic_fetch_add_explicit(&conn->worker->counters.received_bytes, (int64_t)total, memory_order_relaxed);
+    metric_count(&conn->worker->counters.received_bytes, (int64_t)total);
   }
   if (conn->in != NULL && conn->in_start == conn->in_end) {
     input_release(conn);

@@ -214,18 +214,18 @@ static void connection_check_progress(struct connection *conn, int64_t answer_sh
     return;
   }
   if (conn->pressed_ms == 0 || now_ms - conn->pressed_ms >= options->progress_ms) {
-    if (conn->pressed_ms != 0 && conn->moved_bytes - conn->pressed_from < options->min_progress_bytes) {
+    if (conn->pressed_ms != 0 && connection_moved_bytes(conn) - conn->pressed_from < options->min_progress_bytes) {
       if (worker_may_log(conn->worker)) {
-        slog_warn("connection from %s closed: %s, with %lld bytes in the last %lld ms, while others wait for memory",
-                  conn->peer,
-                  conn->out_head != NULL ? "it takes its answers too slowly" : "its request comes too slowly",
-                  (long long)(conn->moved_bytes - conn->pressed_from), (long long)(now_ms - conn->pressed_ms));
+        slog_warn(
+            "connection from %s closed: %s, with %lld bytes in the last %lld ms, while others wait for memory",
+            conn->peer, conn->out_head != NULL ? "it takes its answers too slowly" : "its request comes too slowly",
+            (long long)(connection_moved_bytes(conn) - conn->pressed_from), (long long)(now_ms - conn->pressed_ms));
       }
       connection_close(conn);
       return;
     }
     conn->pressed_ms = now_ms;
-    conn->pressed_from = conn->moved_bytes;
+    conn->pressed_from = connection_moved_bytes(conn);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/metrics.h"
 #include "base/slog.h"
 #include "network/connection_private.h"
 #include "network/response_private.h"
@@ -98,7 +99,7 @@ static void output_order(struct connection *conn)
 static void output_advance(struct connection *conn, int64_t count)
 {
   conn->unsent_bytes -= count;
-  conn->moved_bytes += count;
+  conn->sent_bytes += count;
   conn->active_ms = conn->worker->loop.now_ms;
   while (count > 0) {
     struct response *resp = conn->out_head;
@@ -113,7 +114,7 @@ static void output_advance(struct connection *conn, int64_t count)
         conn->out_tail = NULL;
       }
       output_delete(conn, resp);
-      atomic_fetch_add_explicit(&conn->worker->counters.responses, 1, memory_order_relaxed);
+      metric_count(&conn->worker->counters.responses, 1);
     }
   }
 }
@@ -151,7 +152,7 @@ static int output_send_memory(struct connection *conn, int64_t *total)
   if (result < 0) {
     return result;
   }
-  atomic_fetch_add_explicit(&conn->worker->counters.sent_memory_bytes, (int64_t)sent, memory_order_relaxed);
+  metric_count(&conn->worker->counters.sent_memory_bytes, (int64_t)sent);
   output_advance(conn, (int64_t)sent);
   *total += (int64_t)sent;
   return sent < size ? ERR_AGAIN : 0;
@@ -173,7 +174,7 @@ static int output_send_region(struct connection *conn, int64_t *total)
     return error_set(ERR_TRUNCATED, "a file region of %lld bytes at position %lld ends %lld bytes early",
                      (long long)part->length, (long long)part->pos, (long long)left);
   }
-  atomic_fetch_add_explicit(&conn->worker->counters.sent_file_bytes, (int64_t)sent, memory_order_relaxed);
+  metric_count(&conn->worker->counters.sent_file_bytes, (int64_t)sent);
   output_advance(conn, (int64_t)sent);
   *total += (int64_t)sent;
   return sent < size ? ERR_AGAIN : 0;

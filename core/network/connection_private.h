@@ -25,6 +25,9 @@ enum { CONNECTION_MAGIC = 0x6b636f6e };
 
 struct connection {
   uint32_t magic;                  ///< CONNECTION_MAGIC
+  int64_t id;                      ///< from 1, never twice
+  int64_t opened_ms;               ///< monotonic time of connection_open()
+  int64_t frames;                  ///< frames taken from it
   int refs;                        ///< the socket, each frame, connection_ref()
   struct transport transport;      ///< the socket
   struct worker *worker;           ///< its owner
@@ -67,12 +70,19 @@ struct connection {
   bool waits_out;              ///< likewise `out_wait`
   int64_t in_reserved;         ///< request memory taken for the buffer that is needed next
   int64_t out_reserved;        ///< answer memory taken for the frame that is offered next
-  int64_t moved_bytes;         ///< bytes read and sent so far
+  int64_t received_bytes;      ///< bytes read so far
+  int64_t sent_bytes;          ///< bytes sent so far
   int64_t pressed_ms;          ///< since when it is watched for progress; 0: it is not
-  int64_t pressed_from;        ///< moved_bytes at that time
+  int64_t pressed_from;        ///< connection_moved_bytes() at that time
 
   char peer[SOCKET_PEER_SIZE]; ///< the client's address
 };
+
+/// Bytes read and sent so far.
+static inline int64_t connection_moved_bytes(const struct connection *conn)
+{
+  return conn->received_bytes + conn->sent_bytes;
+}
 
 /// A connection for an accepted socket, taken. Any thread; nothing happens before connection_open().
 struct connection *connection_new(struct worker *worker, const struct listener *listener, int fd, const char *peer);

@@ -19,6 +19,7 @@
 #include "network/listener.h"
 #include "network/memory_gate.h"
 
+struct metric_samples;
 struct server;
 
 enum { SERVER_LISTENERS_MAX = 16, SERVER_WORKERS_MAX = 256 };
@@ -160,3 +161,6 @@ void server_set_max_connections(struct server *server, int max_connections);
 
 /// Open connections of all workers.
 int64_t server_connections(const struct server *server);
+
+/// Source of metrics "network.*" and "memory.*" (base/metrics.h). Any thread. @param arg  the server
+void server_collect(void *arg, struct metric_samples *out);

@@ -27,6 +27,7 @@ struct server {
   int listener_count;                              ///< acceptors in use
   int reserve_fd;                                  ///< given up when descriptors run out; worker 0's once accepting
   int64_t refusal_logged_ms;                       ///< when refused connections were last logged; worker 0's
+  _Atomic(int64_t) last_connection;                ///< id of the newest connection
   struct connection_quota *quota;                  ///< connections by address
   _Atomic(int) max_connections;                    ///< connections at which nobody is accepted; INT32_MAX: no limit
   _Atomic(bool) is_full;                           ///< nobody is accepted until a connection is closed

@@ -6,8 +6,10 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "base/metrics.h"
 #include "event/loop.h"
 #include "os/clock.h"
+#include "record/batch.h"
 #include "replica/flush.h"
 #include "replica/high_watermark.h"
 #include "replica/manager.h"
@@ -123,11 +125,20 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
     replica_manager_append_failed(part->manager, part, result);
   }
   int64_t bytes = 0;
+  int64_t records = 0;
+  int64_t written = 0;
   for (int i = 0; i < count; i++) {
     jobs[i]->batch = batches[i];
     jobs[i]->result = batches[i].result;
-    bytes += batches[i].result == 0 && !batches[i].is_duplicate ? (int64_t)batches[i].size : 0;
+    if (batches[i].result == 0 && !batches[i].is_duplicate) {
+      bytes += (int64_t)batches[i].size;
+      records += batch_record_count(batches[i].bytes);
+      written++;
+    }
   }
+  metric_count(&part->counters.records, records);
+  metric_count(&part->counters.batches, written);
+  metric_count(&part->counters.bytes, bytes);
   int64_t safe_offset = high_watermark_appended(part, bytes);
   for (int i = 0; i < count; i++) {
     if (flush_is_due(jobs[i], safe_offset)) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/slog.h"
 #include "event/loop.h"
 #include "event/pool.h"
@@ -27,6 +28,7 @@ struct replica_manager {
   struct replica_manager_options options; ///< borrowed things
   struct partition_directory directory;   ///< written by the control thread
   struct replica_retries *retries;        ///< logs that did not open for now; owned
+  struct partition_counters gone;         ///< of partitions that were dropped. Control thread
 };
 
 /// One replica of a change.
@@ -80,6 +82,21 @@ void replica_manager_pause(struct replica_manager *manager)
 struct partition *replica_manager_find(struct replica_manager *manager, const struct uuid *topic_id, int32_t index)
 {
   return partition_directory_find(&manager->directory, topic_id, index);
+}
+
+const struct partition_table *replica_manager_all(const struct replica_manager *manager)
+{
+  return partition_directory_all(&manager->directory);
+}
+
+struct log_manager *replica_manager_logs(const struct replica_manager *manager)
+{
+  return manager->options.logs;
+}
+
+const struct partition_counters *replica_manager_gone(const struct replica_manager *manager)
+{
+  return &manager->gone;
 }
 
 // ---- changes ----
@@ -348,6 +365,11 @@ static void replica_drop_retried(void *arg)
 
 static void replica_dropped_role(struct append_job *job)
 {
+  struct partition_counters *gone = &job->part->manager->gone;
+  const struct partition_counters *counters = &job->part->counters;
+  metric_count(&gone->records, metric_read(&counters->records));
+  metric_count(&gone->batches, metric_read(&counters->batches));
+  metric_count(&gone->bytes, metric_read(&counters->bytes));
   replica_drop_next(CONTAINER_OF(job, struct replica_entry, job)->change);
 }
 

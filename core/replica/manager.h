@@ -20,7 +20,10 @@ struct log_manager_hooks;
 struct log_slice;
 struct log_wanted;
 struct metadata_topic;
+struct metric_samples;
 struct partition;
+struct partition_counters;
+struct partition_table;
 struct pool;
 struct pool_job;
 struct replica_manager;
@@ -74,6 +77,19 @@ void replica_manager_configure(struct replica_manager *manager, const struct met
 /// Finds a partition; NULL when this broker has no replica of it. Any thread inside the epoch; borrowed until it
 /// leaves.
 struct partition *replica_manager_find(struct replica_manager *manager, const struct uuid *topic_id, int32_t index);
+
+/// All partitions (replica/table.h). Any thread inside the epoch; borrowed until it leaves.
+const struct partition_table *replica_manager_all(const struct replica_manager *manager);
+
+/// The data directories. Borrowed as long as the manager.
+struct log_manager *replica_manager_logs(const struct replica_manager *manager);
+
+/// What was appended to partitions that are here no longer. Any thread.
+const struct partition_counters *replica_manager_gone(const struct replica_manager *manager);
+
+/// Source of metrics "partition.*", "log.*" and "topic.*" (base/metrics.h). Any thread inside the epoch; takes as long
+/// as there are partitions. @param arg  the manager
+void replica_collect(void *arg, struct metric_samples *out);
 
 /// False while the file system of the log has less than the reserve left. Asks the disk at most once a second. While
 /// holding the appender.

@@ -53,6 +53,14 @@ struct partition_watch {
   struct list waiters;        ///< struct watch, owned by the worker
 };
 
+/// What was appended to a partition since it was made here: by clients, not what they sent twice. Changed by the holder
+/// of the appender alone, read by any thread (base/metrics.h).
+struct partition_counters {
+  _Atomic(int64_t) records; ///< records
+  _Atomic(int64_t) batches; ///< batches
+  _Atomic(int64_t) bytes;   ///< bytes of the batches
+};
+
 struct partition {
   struct epoch_retired retired;    ///< for the reclaimer
   char *topic;                     ///< topic name, owned
@@ -75,14 +83,15 @@ struct partition {
 
   _Atomic(int64_t) failure_logged_ms; ///< monotonic time of the last failed append that was logged
 
-  _Atomic(struct append_job *) jobs; ///< newest first, any thread pushes
-  _Atomic(bool) is_held;             ///< somebody holds the appender
-  struct append_job *ready;          ///< oldest first; only the holder
-  struct append_job *held;           ///< written, waiting for a flush, oldest first; only the holder
-  struct append_job **held_end;      ///< where the next one goes
-  int64_t held_bytes;                ///< written, but not visible yet; only the holder
-  bool is_flushing;                  ///< a flush of replica/flush.h is under way; only the holder
-  struct mail handover;              ///< passes the appender on to another loop, still held
+  _Atomic(struct append_job *) jobs;  ///< newest first, any thread pushes
+  _Atomic(bool) is_held;              ///< somebody holds the appender
+  struct append_job *ready;           ///< oldest first; only the holder
+  struct append_job *held;            ///< written, waiting for a flush, oldest first; only the holder
+  struct append_job **held_end;       ///< where the next one goes
+  int64_t held_bytes;                 ///< written, but not visible yet; only the holder
+  struct partition_counters counters; ///< what was appended; changed by the holder
+  bool is_flushing;                   ///< a flush of replica/flush.h is under way; only the holder
+  struct mail handover;               ///< passes the appender on to another loop, still held
 
   int watch_count;                  ///< workers
   struct partition_watch watches[]; ///< one per worker

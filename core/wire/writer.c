@@ -123,6 +123,14 @@ void wire_writer_i16(struct wire_writer *w, int16_t value)
   wire_writer_u16(w, (uint16_t)value);
 }
 
+void wire_writer_error_code(struct wire_writer *w, int16_t value)
+{
+  if (value != 0 && w->error_code == 0) {
+    w->error_code = value;
+  }
+  wire_writer_u16(w, (uint16_t)value);
+}
+
 void wire_writer_u32(struct wire_writer *w, uint32_t value)
 {
   uint8_t *at = grow(w, 4);

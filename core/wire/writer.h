@@ -29,6 +29,7 @@ struct wire_writer {
   size_t splice_capacity;      ///< splices allocated
   size_t splice_bytes;         ///< sum of their lengths
   int error;                   ///< 0, or the ERR_* of the first failure
+  int16_t error_code;          ///< the first field "ErrorCode" that is not 0, enum wire_error; 0: there was none
 };
 
 /// Frees the buffer and the list of splices (not the regions); the writer is empty and usable again.
@@ -64,6 +65,8 @@ void wire_writer_unsupported(struct wire_writer *w, int16_t version, const char 
 void wire_writer_bool(struct wire_writer *w, bool value);
 void wire_writer_i8(struct wire_writer *w, int8_t value);
 void wire_writer_i16(struct wire_writer *w, int16_t value);
+/// A field "ErrorCode": an i16 that the writer remembers, so that answers with errors can be counted.
+void wire_writer_error_code(struct wire_writer *w, int16_t value);
 void wire_writer_u16(struct wire_writer *w, uint16_t value);
 void wire_writer_i32(struct wire_writer *w, int32_t value);
 void wire_writer_u32(struct wire_writer *w, uint32_t value);

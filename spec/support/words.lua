@@ -91,7 +91,7 @@ end
 
 --- Runs a line that goes on until it is interrupted, after some shows or requests; the views it showed.
 function Session:stream(source, patience, requests)
-  self.shown, self.patience, self.requests = {}, patience or 5, requests or 30
+  self.shown, self.patience, self.requests = {}, patience or 5, requests or 10
   local ok, err = pcall(self.run, self, source)
   self.requests = math.huge
   if not ok and err.code ~= "interrupted" then error(err, 0) end

@@ -15,26 +15,33 @@ local OUT_OF_REACH = {
 local LIBRARIES = { "os", "string", "table", "math", "bit", "coroutine" }
 local SIZES = { kb = "KiB", mb = "MiB", gb = "GiB", kib = "KiB", mib = "MiB", gib = "GiB" }
 
-local function out_of_reach(name)
-  return name .. " is out of reach of a configuration"
+local function out_of_reach(name, place)
+  return ("%s is out of reach of %s"):format(name, place)
+end
+
+--- The name of a global that is nil where something was done to it.
+local function missing_word(text)
+  return text:match "^attempt to %a+ global '([%w_]+)' %(a nil value%)"
+    or text:match "^attempt to perform arithmetic on global '([%w_]+)' %(a nil value%)"
 end
 
 --- What to say about a global that is nothing.
 ---
 ---@param name string
 ---@param known string[]  the words that are something
+---@param place string?  "the console"; "a configuration" by default
 ---@return string
-function M.unknown_word(name, known)
-  if OUT_OF_REACH[name] then return out_of_reach(name) end
+function M.unknown_word(name, known, place)
+  if OUT_OF_REACH[name] then return out_of_reach(name, place or "a configuration") end
   local nearest = SIZES[name:lower()] or suggest.nearest(name, known)
   return nearest and ("unknown word %s, did you mean %s?"):format(name, nearest) or "unknown word " .. name
 end
 
 --- A function that a library of Lua has and ours does not: the source tells which library was meant.
-local function missing_field(field, line)
+local function missing_field(field, line, place)
   for _, library in ipairs(LIBRARIES) do
     if line:find("%f[%w_]" .. library .. "%s*%.%s*" .. field .. "%f[^%w_]") then
-      return out_of_reach(library .. "." .. field)
+      return out_of_reach(library .. "." .. field, place)
     end
   end
   return nil
@@ -55,12 +62,17 @@ end
 ---
 ---@param text string  without its place
 ---@param line string  the source line it is about, "" when not known
+---@param place string?  "the console"; "a configuration" by default
+---@param known string[]?  words that are something, where one that is nothing can be read
 ---@return string text
-function M.message(text, line)
+function M.message(text, line, place, known)
+  place = place or "a configuration"
+  local word = known and missing_word(text)
+  if word then return M.unknown_word(word, known, place) end
   local number = text:match "^attempt to call global '([%w_]+)' %(a number value%)"
   if number and units[number] then return ("%s is a number: write 5 * %s"):format(number, number) end
   local field = text:match "^attempt to call field '([%w_]+)' %(a nil value%)"
-  return field and missing_field(field, line) or syntax_hint(text, line) or text
+  return field and missing_field(field, line, place) or syntax_hint(text, line) or text
 end
 
 return M

@@ -30,7 +30,15 @@ function M.distance(a, b, limit)
   return previous[#b]
 end
 
---- The nearest of the candidates, or nil when none is near. Of equally near ones the first in the alphabet.
+--- Whether a word is better than another that is as near: letters are mistaken more often than they are left out.
+local function is_better(word, candidate, best)
+  local other, length = #best == #word, #candidate == #word
+  if other ~= length then return length end
+  return candidate < best
+end
+
+--- The nearest of the candidates, or nil when none is near. Of equally near ones one that is as long as the word, and the
+--- first in the alphabet.
 ---
 ---@param word string
 ---@param candidates string[]
@@ -41,7 +49,7 @@ function M.nearest(word, candidates)
   local best, best_distance
   for _, candidate in ipairs(candidates) do
     local distance = M.distance(word, candidate, limit)
-    local is_nearer = not best or distance < best_distance or distance == best_distance and candidate < best
+    local is_nearer = not best or distance < best_distance or distance == best_distance and is_better(word, candidate, best)
     if distance <= limit and is_nearer then best, best_distance = candidate, distance end
   end
   return best, best_distance

@@ -27,6 +27,12 @@ local tasks = M.tasks
 --- Coroutines that run or were suspended from below: nobody else may resume them, also when their task is gone.
 local held = setmetatable({}, { __mode = "k" })
 
+--- Coroutines within coroutines: each suspension from below goes through all of them.
+M.NESTED_MAX = 100
+
+--- How deep in coroutines each one is that runs.
+local depths = setmetatable({}, { __mode = "k" })
+
 local function user_yield(...)
   if tasks[raw_running()] then error("attempt to yield outside a coroutine", 2) end
   return raw_yield(...)
@@ -74,13 +80,19 @@ function M.new(host)
     return ...
   end
 
+  local function is_nested_too_deep(co)
+    local outer = raw_running()
+    depths[co] = (outer and depths[outer] or 0) + 1
+    return depths[co] > M.NESTED_MAX or is_deep()
+  end
+
   local function resume(co, ...)
-    if is_deep() then error("C stack overflow", 2) end
     if type(co) ~= "thread" then
       error(("bad argument #1 to 'resume' (coroutine expected, got %s)"):format(type(co)), 2)
     end
     if raw_status(co) ~= "suspended" then return raw_resume(co, ...) end
     if held[co] then return false, "cannot resume dead coroutine" end
+    if is_nested_too_deep(co) then error("C stack overflow", 2) end
     held[co] = true
     return pass(co, raw_resume(co, ...))
   end
@@ -92,7 +104,10 @@ function M.new(host)
 
   local function wrap(fn)
     local co = create(fn)
-    return function(...) return unwrap(resume(co, ...)) end
+    return function(...)
+      if raw_status(co) == "suspended" and is_nested_too_deep(co) then error("C stack overflow", 2) end
+      return unwrap(resume(co, ...))
+    end
   end
 
   return {

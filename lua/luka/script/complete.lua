@@ -1,20 +1,28 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What may follow in a line that is being typed: words and globals, members of tables, methods of topics, names of topics
--- and configs where those are expected. Looks at tables as they are and runs no code of the user's; names of topics are
--- asked for, so it runs in a task.
-local names_of = require "luka.config.names"
-local words = require "luka.words"
+-- What may follow in a line that is being typed: words and globals, members of tables, methods of topics, names of topics,
+-- configs and options where those are expected (luka.words.complete knows them). Looks at tables as they are and runs no
+-- code of the user's; names of topics are asked for, so it runs in a task.
+local complete = require "luka.words.complete"
 
 local M = {}
 
 --- Most that is offered.
 M.MAX = 500
 
---- Words whose first argument is the name of a topic.
-local TAKES_TOPIC = { topic = true, tail = true, produce = true }
+--- What the text in quotes behind a word is.
+local IN_QUOTES = {
+  topic = "topic", topics = "topic", partitions = "topic", tail = "topic", records = "topic", produce = "topic",
+  configs = "config", unset = "config", help = "help",
+}
 
---- Keys of create() that are no configs.
-local CREATE_KEYS = { "partitions", "replication_factor" }
+--- What the keys of a table are, by what stands before it.
+local KEYS = {
+  { "%f[%w_]create%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$", "create" },
+  { "%f[%w_]tail%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$", "reading" },
+  { "%f[%w_]records%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$", "reading" },
+  { "%f[%w_]produce%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$", "record" },
+  { ":set%s*%(?%s*$", "config" },
+}
 
 --- Where the text ends: `opened` has the open brackets, each with its position; `string` is where the text of an open
 --- string begins.
@@ -91,44 +99,27 @@ local function members(value)
   return names
 end
 
-local function methods()
-  local names = {}
-  for _, entry in ipairs(words.help().entries) do names[#names + 1] = entry.name:match "^topic:(.*)" end
-  return names
-end
-
 --- An object of topic "x": its members come from a function.
 local function is_topic(value)
   local meta = type(value) == "table" and debug.getmetatable(value)
   return type(meta) == "table" and rawget(meta, "__metatable") == false and type(rawget(meta, "__index")) == "function"
 end
 
-local function topic_names(session)
-  local names = {}
-  for i, found in ipairs(session.admin.topics()) do names[i] = found.name end
-  return names
-end
+--- Names that the words know.
+local function names_of(session, kind, part) return choose(complete.names(session.context, kind, part), part) end
 
 --- Inside of quotes.
 local function in_string(session, before, part)
-  local word = before:match "([%a_][%w_]*)%s*%(?%s*$"
-  if TAKES_TOPIC[word] then return choose(topic_names(session), part) end
-  if word == "help" then
-    local names = {}
-    for i, entry in ipairs(words.help().entries) do names[i] = entry.name end
-    return choose(names, part)
-  end
-  return {}
+  local kind = IN_QUOTES[before:match "([%a_][%w_]*)%s*%(?%s*$"]
+  return kind and names_of(session, kind, part) or {}
 end
 
---- Keys of the table that is open, if that is one of configs.
-local function keys_of(session, before)
-  local is_create = before:find "%f[%w_]create%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$"
-  if not is_create and not before:find ":set%s*%(?%s*$" then return nil end
-  local names = {}
-  for i, name in ipairs(session.native.topic_configs()) do names[i] = names_of.snake(name) end
-  for _, name in ipairs(is_create and CREATE_KEYS or {}) do names[#names + 1] = name end
-  return names
+--- What the keys of the table are that is open behind a text, if that is known.
+local function kind_of_keys(before)
+  for _, case in ipairs(KEYS) do
+    if before:find(case[1]) then return case[2] end
+  end
+  return nil
 end
 
 --- Names behind the last dot or colon.
@@ -140,7 +131,7 @@ local function in_path(session, path, separator, part)
     if is_first and value == nil then value = member(session.known, name) end
     is_first = false
   end
-  if separator == ":" and is_topic(value) then return choose(methods(), part) end
+  if separator == ":" and is_topic(value) then return names_of(session, "method", part) end
   return choose(members(value), part)
 end
 
@@ -159,14 +150,16 @@ function M.words(session, line, cursor)
   local part = text:match "[%a_]?[%w_]*$"
   local before = text:sub(1, #text - #part)
   local start = #before
-  if before:find "%f[%w_]topic%s*%(?%s*([\"'])[^\"']*%1%s*%)?%s*:%s*$" then return start, choose(methods(), part) end
+  if before:find "%f[%w_]topic%s*%(?%s*([\"'])[^\"']*%1%s*%)?%s*:%s*$" then
+    return start, names_of(session, "method", part)
+  end
   local path, separator = before:match "([%a_][%w_%.]*)%s*([%.:])%s*$"
   if path then return start, in_path(session, path, separator, part) end
   if before:find "[%.:]%s*$" then return start, {} end
   local innermost = opened[#opened]
   if innermost and innermost.char == "{" and before:find "[{,;]%s*$" then
-    local keys = keys_of(session, before:sub(1, innermost.at - 1))
-    if keys then return start, choose(keys, part) end
+    local kind = kind_of_keys(before:sub(1, innermost.at - 1))
+    if kind then return start, names_of(session, kind, part) end
   end
   local names = {}
   add_keys(names, session.env)

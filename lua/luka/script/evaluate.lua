@@ -5,11 +5,15 @@ local errors = require "luka.errors"
 local explain = require "luka.config.explain"
 local memory = require "luka.script.memory"
 local task = require "luka.script.task"
+local view = require "luka.view"
 
 local M = {}
 
 --- Longest source text, bytes: parsing cannot be interrupted.
 M.SOURCE_MAX = 1024 * 1024
+
+--- Longest message of an error, bytes, and the most globals that are looked through for a misspelt one.
+local MESSAGE_MAX, NAMES_MAX = 4096, 1000
 
 --- Shows the results of a chunk, or raises its error as something that can be told outside of the task.
 local function show(first, ok, ...)
@@ -20,8 +24,7 @@ local function show(first, ok, ...)
   local err = ...
   if type(err) == "string" or errors.is(err) then error(err, 0) end
   local has_text, text = pcall(tostring, err)
-  local is_own = type(err) == "table" or type(err) == "userdata"
-  if has_text and not (is_own and text:find "^%a+: 0x%x+$") then error("the error raised is " .. text, 0) end
+  if has_text and not text:find "^%a+: " then error("the error raised is " .. text, 0) end
   error(("the error raised is a %s, not a text"):format(type(err)), 0)
 end
 
@@ -34,6 +37,7 @@ end
 function M.new(source, name, env)
   return function()
     if #source > M.SOURCE_MAX then errors.raise("too_large", "the source text is longer than %d bytes", M.SOURCE_MAX) end
+    if source:sub(1, 1) == "\27" then error(name .. ":1: is compiled Lua, only source text is accepted", 0) end
     -- A call behind "nil," is no tail call: its errors know their line.
     local chunk = load("return nil, " .. source, "@" .. name, "t", env)
     if chunk then return show(2, pcall(chunk)) end
@@ -55,12 +59,30 @@ end
 
 --- The words and globals that a name may have been meant for.
 local function names(session)
-  local all = {}
-  for name, value in pairs(session.known) do all[name] = value end
-  for name, value in next, session.env do
-    if type(name) == "string" then all[name] = value end
+  local all, left = {}, NAMES_MAX
+  for name in pairs(session.known) do all[#all + 1] = name end
+  for name in next, session.env do
+    if type(name) == "string" then all[#all + 1] = name end
+    left = left - 1
+    if left == 0 then break end
   end
   return all
+end
+
+local function explain_error(err, source, name, session)
+  if errors.is(err) then return err.message, err.code end
+  if type(err) ~= "string" then return ("the error raised is a %s, not a text"):format(type(err)) end
+  if err == "not enough memory" then return memory.text(), "memory" end
+  local text = err:sub(1, MESSAGE_MAX):gsub("^luka/[%w_/]+%.lua:%d+: ", "")
+  local prefix = name .. ":"
+  if text:sub(1, #prefix) == prefix then
+    local number, rest = text:match("^(%d+): (.*)$", #prefix + 1)
+    if number then
+      local where = prefix .. number .. ": "
+      return where .. explain.message(rest, line_of(source, tonumber(number)), "the console", names(session))
+    end
+  end
+  return text
 end
 
 --- The line for an error, and its code where it has one.
@@ -69,22 +91,11 @@ end
 ---@param source string
 ---@param name string
 ---@param session luka.Session
----@return string message
+---@return string message  UTF-8
 ---@return string? code
 function M.explain(err, source, name, session)
-  if errors.is(err) then return tostring(err.message), tostring(err.code) end
-  if type(err) ~= "string" then return ("the error raised is a %s, not a text"):format(type(err)) end
-  if err == "not enough memory" then return memory.text(), "memory" end
-  local text = err:gsub("^luka/[%w_/]+%.lua:%d+: ", "")
-  local prefix = name .. ":"
-  if text:sub(1, #prefix) == prefix then
-    local number, rest = text:match("^(%d+): (.*)$", #prefix + 1)
-    if number then
-      local where = prefix .. number .. ": "
-      return where .. explain.message(rest, line_of(source, tonumber(number)), names(session))
-    end
-  end
-  return text
+  local message, code = explain_error(err, source, name, session)
+  return view.text(message:sub(1, MESSAGE_MAX)), code and view.text(code:sub(1, MESSAGE_MAX))
 end
 
 return M

@@ -14,7 +14,6 @@ local task = require "luka.script.task"
 ---@field drained fun(session: integer): integer  a ticket
 ---@field channel fun(request: string): integer  a ticket, for a response, or nil and a sentence
 ---@field sleep fun(ms: number): integer  a ticket
----@field topic_configs fun(): string[]  Kafka's names of topic configs
 ---@field abandon fun(task: integer)  cancels what a task waits for
 ---@field services table<string, fun(json: string): integer>  see script_service in core/lua/script.h; tickets
 

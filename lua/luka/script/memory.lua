@@ -6,19 +6,15 @@
 -- C counts for each session what it has allocated and not freed (core/lua/state.c).
 local M = {}
 
---- Share of the cap from which on the heap is collected, and which may be in use after that.
-M.COLLECT, M.FULL = 0.75, 0.85
+--- Share of the cap up to which the heap is left alone, and which may be in use after a collection.
+M.COLLECT, M.FULL = 0.6, 0.75
 
 local native
 local sessions = {}
-local collect_at, cap
+local collect_at, known_cap -- the cap changes with a reload
 
 --- Called once, with the functions of C.
-function M.open(functions)
-  native = functions
-  cap = select(2, native.memory())
-  collect_at = cap * M.COLLECT
-end
+function M.open(functions) native = functions end
 
 --- Registers a session: the number that its memory is counted by; nil when there are too many.
 ---
@@ -36,11 +32,15 @@ end
 
 --- A session is over.
 ---@param owner integer
-function M.remove(owner) sessions[owner] = nil end
+function M.remove(owner)
+  sessions[owner] = nil
+  if next(sessions) == nil then collectgarbage() end
+end
 
 --- What to say of memory that ran out.
 ---@return string
 function M.text()
+  local _, cap = native.memory()
   return ("not enough memory: all consoles together may use %d MiB (lua_memory)"):format(math.floor(cap / 2 ^ 20))
 end
 
@@ -57,17 +57,28 @@ end
 ---
 ---@param is_short boolean?  an allocation has just failed
 function M.watch(is_short)
-  if not is_short and native.memory() < collect_at then return end
+  local used, cap = native.memory()
+  if not is_short and cap == known_cap and used < collect_at then return end
   collectgarbage()
-  local used = native.memory()
+  used = native.memory()
   if used > cap * M.FULL then
     local session = heaviest()
     if session then session:on_full(M.text()) end
     collectgarbage()
     used = native.memory()
   end
+  known_cap = cap
   -- What is in use now is not garbage: the next time when half of what is free is gone.
   collect_at = math.max(cap * M.COLLECT, used + (cap - used) / 2)
+end
+
+--- Whether no more may be begun: what was begun fills the cap, and a collection does not help.
+---@return boolean
+function M.is_full()
+  local used, cap = native.memory()
+  if used < cap then return false end
+  M.watch(true)
+  return native.memory() >= cap
 end
 
 return M

@@ -83,8 +83,8 @@ end
 
 --- The environment of the session's code: its own globals, and behind them the words.
 function Session:make_environment()
-  self.admin = admin.new(channel.new(self.native))
-  local all = words.new { admin = self.admin, task = task, native = natives.new(self.native) }
+  self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native) }
+  local all = words.new(self.context)
   all.print = all.print or print_words
   self.env, self.known = environment.session(self.native, all)
 end
@@ -117,6 +117,9 @@ function OPS:resize(frame) self:resize(frame.width) end
 function OPS:eval(frame)
   if not whole(frame.id) or type(frame.source) ~= "string" then return self:refuse "eval: id or source is missing" end
   if self.task then return self:refuse "eval: the one before is not done" end
+  if memory.is_full() then
+    return self:send { op = "done", id = frame.id, ok = false, error = memory.text(), code = "memory" }
+  end
   if self.loss then
     self:send { op = "print", id = frame.id, text = self.loss }
     self.loss = nil

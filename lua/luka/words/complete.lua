@@ -22,7 +22,14 @@ local KINDS = {
   record = function() return { "key", "value", "headers", "timestamp", "partition" } end,
   word = function()
     local names = {}
-    for _, entry in ipairs(require("luka.words").help().entries) do names[#names + 1] = entry.name end
+    for _, entry in ipairs(require("luka.words").help().entries) do
+      if not entry.name:find ":" then names[#names + 1] = entry.name end
+    end
+    return names
+  end,
+  help = function()
+    local names = {}
+    for i, entry in ipairs(require("luka.words").help().entries) do names[i] = entry.name:gsub("^topic:", "") end
     return names
   end,
 }
@@ -30,13 +37,16 @@ local KINDS = {
 --- Names of a kind that begin with a prefix, sorted. May wait for the broker: call it in a task.
 ---
 ---@param context luka.Words.Context
----@param kind "topic"|"config"|"method"|"create"|"reading"|"record"|"word"
+---@param kind "topic"|"config"|"method"|"create"|"reading"|"record"|"word"|"help"
 ---@param prefix string
 ---@return string[]
 function M.names(context, kind, prefix)
-  local out = {}
+  local out, seen = {}, {}
   for _, name in ipairs(KINDS[kind] and KINDS[kind](context) or {}) do
-    if name:sub(1, #prefix) == prefix then out[#out + 1] = name end
+    if name:sub(1, #prefix) == prefix and not seen[name] then
+      seen[name] = true
+      out[#out + 1] = name
+    end
   end
   table.sort(out)
   return out

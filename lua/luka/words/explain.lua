@@ -32,8 +32,12 @@ function M.topic_names(context)
   return names
 end
 
+--- Raises that there is no such topic, unless there is one: then it is one of its partitions that there is not.
 local function unknown_topic(context, name)
   local names = M.topic_names(context)
+  for _, known in ipairs(names) do
+    if known == name then return end
+  end
   local nearest = suggest.nearest(name, names)
   local hint = nearest and (', did you mean "%s"?'):format(nearest)
     or #names == 0 and (': there are none yet, create "%s" makes it'):format(name)
@@ -86,7 +90,7 @@ local WORDS = { create_topic = "create", alter_configs = "set", create_partition
 --- Calls a function of admin for a topic; what it raises is said in a person's words.
 ---
 ---@param context luka.Words.Context
----@param name any  the topic
+---@param name string  the topic
 ---@param fn function
 ---@return any  what fn returns
 function M.call(context, name, fn, ...)
@@ -94,9 +98,7 @@ function M.call(context, name, fn, ...)
   if results[1] then return unpack(results, 2) end
   local err = results[2]
   if not errors.is(err) then error(err, 0) end
-  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" and type(name) == "string" and not err.message:find "partition %d" then
-    unknown_topic(context, name)
-  end
+  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" then unknown_topic(context, name) end
   local key = err.message:match "^Unknown topic config name: (.*)$"
   if key then M.unknown_config(M.topic_config_keys(context), key, "topic") end
   local message = M.invalid_value(err.message)

@@ -45,9 +45,12 @@ function M.codes_header(codes)
   out:add "#include <stdint.h>"
   out:add ""
   out:add "enum wire_error {"
+  local last = 0
   for _, entry in ipairs(codes) do
+    last = math.max(last, entry[1])
     out:add("  WIRE_%s = %d,%s", entry[2], entry[1], entry[3] and " ///< may be retried" or "")
   end
+  out:add("  WIRE_ERROR_MAX = %d, ///< the highest", last)
   out:add "};"
   out:add ""
   out:add '/// The name, such as "OFFSET_OUT_OF_RANGE"; "UNKNOWN_SERVER_ERROR" for unknown codes. Any thread.'

@@ -16,6 +16,8 @@ local function emit_write_value(out, field, message, pad)
         field.what)
     elseif simple.sized then
       out:add('%swire_writer_%s(w, %s, %s, "%s");', pad, simple.suffix, parts.flags(field, message), at, field.what)
+    elseif field.base == "int16" and field.c == "error_code" then
+      out:add("%swire_writer_error_code(w, %s);", pad, at)
     else
       out:add("%swire_writer_%s(w, %s%s);", pad, simple.suffix, simple.by_pointer and "&" or "", at)
     end

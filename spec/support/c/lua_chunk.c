@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lua/task.h"
+
 int lua_chunk_run(struct lua_State *vm)
 {
   struct lua_chunk *chunk = lua_touserdata(vm, 1);
@@ -16,4 +18,11 @@ int lua_chunk_run(struct lua_State *vm)
   const char *result = lua_tostring(vm, -1);
   snprintf(chunk->result, sizeof chunk->result, "%s", result != NULL ? result : luaL_typename(vm, -1));
   return 0;
+}
+
+int lua_chunk_enter(struct lua_State *vm)
+{
+  lua_task_open(vm);
+  lua_setglobal(vm, "native");
+  return lua_chunk_run(vm);
 }

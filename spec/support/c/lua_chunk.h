@@ -14,3 +14,6 @@ struct lua_chunk {
 
 /// For lua_state_call(): loads and calls the `struct lua_chunk` it is given, as the user code "chunk.lua".
 int lua_chunk_run(struct lua_State *vm);
+
+/// For lua_state_enter(): the same for internal code, which finds the functions of lua/task.h in the global `native`.
+int lua_chunk_enter(struct lua_State *vm);

@@ -433,9 +433,21 @@ struct echo *echo_new(const struct echo_options *options)
   return echo;
 }
 
+struct server *echo_server(struct echo *echo)
+{
+  return echo->server;
+}
+
 int echo_port(const struct echo *echo)
 {
   return server_listener(echo->server, 0)->address.port;
+}
+
+int echo_attach(struct echo *echo)
+{
+  int fd = -1;
+  int result = server_attach(echo->server, &fd);
+  return result < 0 ? result : fd;
 }
 
 /// Asks a worker for what only its thread may look at.

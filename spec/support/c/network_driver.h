@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 struct echo;
+struct server;
 
 struct echo_options {
   int workers;                ///< threads
@@ -77,6 +78,8 @@ enum echo_counter {
 /// Starts a server on a free port of 127.0.0.1; NULL when it does not start.
 struct echo *echo_new(const struct echo_options *options);
 int echo_port(const struct echo *echo);
+/// The server itself; borrowed.
+struct server *echo_server(struct echo *echo);
 int64_t echo_count(struct echo *echo, enum echo_counter counter);
 /// Changes limits; 0 or an ERR_*.
 int echo_set_limits(struct echo *echo, int max_connections, int max_per_ip, const char *ip_overrides);
@@ -90,3 +93,6 @@ void echo_delete(struct echo *echo);
 /// Has all file descriptors but `left` used up (true) or given back, to see what the acceptor does.
 void echo_use_up_descriptors(int left);
 void echo_give_descriptors_back(void);
+
+/// A connection from inside: server_attach(); its descriptor, or an error.
+int echo_attach(struct echo *echo);

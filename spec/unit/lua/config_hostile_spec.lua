@@ -56,7 +56,7 @@ describe("a configuration that wants too much memory", function()
     ["a pattern that doubles"] = "\nlocal s = 'x' while true do s = s:gsub('x', 'xx') end",
     ["a long text of an error"] = "\nlocal s = 'x' while true do s = s .. s pcall(error, s) end",
     ["globals"] = "\nfor i = 1, 1e9 do _G['g' .. i] = {} end",
-    ["coroutines in coroutines"] = "\nlocal function f() local t = {} for i = 1, 1e4 do t[i] = i end coroutine.wrap(f)() end f()",
+    ["coroutines in coroutines"] = "\nlocal function f() local t = {} for i = 1, 1e5 do t[i] = i end coroutine.wrap(f)() end f()",
   } do
     it("is refused: " .. name, function()
       local message = refusal(text)

@@ -270,6 +270,67 @@ describe("a server", function()
   end)
 end)
 
+describe("a connection from inside", function()
+  it("is served", function()
+    local server = tcp.serve { workers = 2 }
+    local first, second = server:attach(), server:attach()
+    first:ask "e one"
+    second:ask("p " .. ("ab"):rep(100000))
+    assert.equal("one", first:answer())
+    assert.equal(("ba"):rep(100000), second:answer())
+    server:stop()
+  end)
+
+  it("counts for no limit, and as no client", function()
+    local server = tcp.serve { max_connections = 1, connection_room = 1, max_per_ip = 1 }
+    local inside = { server:attach(), server:attach(), server:attach() }
+    for i = 1, 3 do
+      inside[i]:ask("e " .. i)
+      assert.equal(tostring(i), inside[i]:answer())
+    end
+    local client = server:connect()
+    client:ask "e x"
+    assert.equal("x", client:answer())
+    local fourth = server:attach()
+    fourth:ask "e y"
+    assert.equal("y", fourth:answer())
+    assert.equal(1, server:count "connections")
+    inside[1]:close()
+    server:wait("closed", 1)
+    assert.equal(1, server:count "connections")
+    client:close()
+    server:wait("connections", 0)
+    client = server:connect()
+    client:ask "e x"
+    assert.equal("x", client:answer())
+    server:stop()
+  end)
+
+  it("is not closed for being idle", function()
+    local server = tcp.serve { max_idle_ms = 40 }
+    local inside, client = server:attach(), server:connect()
+    inside:ask "e x"
+    assert.equal("x", inside:answer())
+    assert.equal("eof", (client:ending()))
+    inside:ask "e y"
+    assert.equal("y", inside:answer())
+    server:stop()
+  end)
+
+  it("ends with the drain, after its answers", function()
+    local server = tcp.serve { workers = 2 }
+    local inside = server:attach()
+    inside:ask "t 50"
+    inside:ask "e x"
+    server:wait("offered", 2)
+    tcp.C.echo_drain(server.echo, 5000)
+    assert.equal("t", inside:answer())
+    assert.equal("x", inside:answer())
+    assert.equal("eof", (inside:ending()))
+    server:stop()
+  end)
+end)
+
 describe("an idle connection", function()
   it("is closed with a clean end after the idle time, without a line in the log", function()
     local server = tcp.serve { max_idle_ms = 40 }

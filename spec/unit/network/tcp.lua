@@ -166,6 +166,15 @@ function Server:connect(options)
   return client
 end
 
+--- A connection from inside, see server_attach().
+function Server:attach()
+  local fd = M.C.echo_attach(self.echo)
+  assert(fd >= 0)
+  local client = setmetatable({ fd = fd, pending = "" }, Client)
+  table.insert(self.clients, client)
+  return client
+end
+
 --- A counter by name: "opened" for ECHO_OPENED.
 function Server:count(name) return tonumber(M.C.echo_count(self.echo, M.C["ECHO_" .. name:upper()])) end
 

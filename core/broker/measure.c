@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "broker/measure.h"
+
+#include "api/api.h"
+#include "event/pool.h"
+#include "network/server.h"
+#include "os/clock.h"
+#include "replica/manager.h"
+
+void measure_begin(struct measure *measure)
+{
+  measure->start = (struct process_start){.wall_ms = clock_wall_ms(), .mono_ms = clock_mono_ms()};
+}
+
+void measure_add(struct measure *measure, struct api *api, struct server *server, struct replica_manager *replicas,
+                 struct pool *pool)
+{
+  metrics_add_source(&measure->metrics, process_collect, &measure->start);
+  metrics_add_source(&measure->metrics, server_collect, server);
+  metrics_add_source(&measure->metrics, api_collect, api);
+  metrics_add_source(&measure->metrics, replica_collect, replicas);
+  metrics_add_source(&measure->metrics, pool_collect, pool);
+}

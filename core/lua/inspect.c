@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call goes out with everything it needs copied, and comes back with its answer in plain memory, which becomes Lua
+// values on the script thread: what raises there (memory may run out) leaves the answer to be freed as always.
+#include "lua/inspect.h"
+
+#include <inttypes.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "event/loop.h"
+#include "event/pool.h"
+#include "lua/script.h"
+#include "lua/state.h"
+#include "lua/value.h"
+#include "network/connection_list.h"
+#include "replica/inspect.h"
+
+static void set_text(struct lua_State *vm, const char *name, const char *text)
+{
+  lua_pushstring(vm, text);
+  lua_setfield(vm, -2, name);
+}
+
+/// The same, unless it is empty.
+static void set_text_if(struct lua_State *vm, const char *name, const char *text)
+{
+  if (text[0] != '\0') {
+    set_text(vm, name, text);
+  }
+}
+
+static void set_bool(struct lua_State *vm, const char *name, bool value)
+{
+  lua_pushboolean(vm, value);
+  lua_setfield(vm, -2, name);
+}
+
+/// An integer of which negative values say that there is none.
+static void set_known(struct lua_State *vm, const char *name, int64_t value)
+{
+  if (value >= 0) {
+    lua_value_set_int64(vm, name, value);
+  }
+}
+
+// ---- segments ----
+
+struct segments_call {
+  struct script_call base;              ///< what Lua waits for
+  struct replica_inspection inspection; ///< question and answer
+};
+
+static const char *reason_name(int reason)
+{
+  static const char *const names[] = {
+      [LOG_RETENTION_MS] = "retention_ms",
+      [LOG_RETENTION_BYTES] = "retention_bytes",
+      [LOG_RETENTION_START_OFFSET] = "log_start_offset",
+      [LOG_KEEP_YOUNG] = "young",
+      [LOG_KEEP_SMALL] = "small",
+      [LOG_KEEP_ACTIVE] = "active",
+      [LOG_KEEP_EMPTY] = "empty",
+      [LOG_KEEP_HIGH_WATERMARK] = "high_watermark",
+      [LOG_KEEP_UNLIMITED] = "unlimited",
+      [LOG_KEEP_COMPACTED] = "compacted",
+      [LOG_KEEP_BEHIND] = "behind",
+  };
+  return names[reason];
+}
+
+static const char *role_name(enum partition_role role)
+{
+  static const char *const names[] = {[PARTITION_OFFLINE] = "offline",
+                                      [PARTITION_FOLLOWER] = "follower",
+                                      [PARTITION_LEADER] = "leader",
+                                      [PARTITION_DELETED] = "deleted"};
+  return names[role];
+}
+
+static void push_segment(struct lua_State *vm, const char *dir, const struct replica_segment *seg)
+{
+  enum { SEGMENT_FIELDS = 15 };
+  const struct log_segment_info *info = &seg->info;
+  const struct log_retention_verdict *verdict = &seg->verdict;
+  char name[32];
+  snprintf(name, sizeof name, "%020" PRId64 ".log", info->base_offset);
+  lua_createtable(vm, 0, SEGMENT_FIELDS);
+  lua_value_set_int64(vm, "base_offset", info->base_offset);
+  lua_value_set_int64(vm, "next_offset", info->next_offset);
+  lua_value_set_int64(vm, "size_bytes", info->size_bytes);
+  set_known(vm, "max_timestamp", info->max_timestamp);
+  lua_value_set_int64(vm, "modified", info->modified_ms);
+  lua_value_set_int64(vm, "offset_index_bytes", info->offset_index_bytes);
+  lua_value_set_int64(vm, "time_index_bytes", info->time_index_bytes);
+  set_bool(vm, "is_active", info->is_active);
+  set_bool(vm, "is_open", info->is_file_open);
+  set_bool(vm, "is_going", verdict->is_going);
+  set_bool(vm, "is_future", verdict->is_future);
+  set_text(vm, "reason", reason_name(verdict->reason));
+  set_known(vm, "due", verdict->due_ms);
+  lua_pushfstring(vm, "%s/%s", dir, name);
+  lua_setfield(vm, -2, "path");
+}
+
+static void push_view(struct lua_State *vm, const struct replica_view *view)
+{
+  enum { VIEW_FIELDS = 14 };
+  lua_createtable(vm, view->segment_count, VIEW_FIELDS);
+  lua_value_set_int64(vm, "partition", view->partition);
+  set_bool(vm, "is_here", view->is_here);
+  if (!view->is_here) {
+    return;
+  }
+  set_text(vm, "role", role_name(view->state.role));
+  lua_value_set_int64(vm, "leader_epoch", view->state.leader_epoch);
+  if (view->dir == NULL) {
+    return;
+  }
+  set_text(vm, "dir", view->dir);
+  lua_value_set_int64(vm, "log_start_offset", view->state.log_start_offset);
+  lua_value_set_int64(vm, "high_watermark", view->state.high_watermark);
+  lua_value_set_int64(vm, "last_stable_offset", view->state.last_stable_offset);
+  lua_value_set_int64(vm, "end_offset", view->end_offset);
+  lua_value_set_int64(vm, "recovery_point", view->recovery_point);
+  lua_value_set_int64(vm, "size_bytes", view->size_bytes);
+  lua_value_set_int64(vm, "retention_ms", view->retention_ms);
+  lua_value_set_int64(vm, "retention_bytes", view->retention_bytes);
+  set_bool(vm, "is_cut", view->is_cut);
+  for (int i = 0; i < view->segment_count; i++) {
+    push_segment(vm, view->dir, &view->segments[i]);
+    lua_rawseti(vm, -2, i + 1);
+  }
+}
+
+static int segments_push(struct script_call *base, struct lua_State *vm)
+{
+  const struct replica_inspection *seen = &CONTAINER_OF(base, struct segments_call, base)->inspection;
+  if (seen->result < 0) {
+    bool is_topic = seen->result == ERR_NOT_FOUND;
+    lua_pushnil(vm);
+    lua_pushstring(vm, is_topic ? "topic" : "partition");
+    lua_pushinteger(vm, seen->partition_count);
+    return 3;
+  }
+  lua_createtable(vm, seen->count, 3);
+  lua_value_set_int64(vm, "now", seen->now_ms);
+  lua_value_set_int64(vm, "partition_count", seen->partition_count);
+  set_known(vm, "next_pass", seen->next_pass_ms);
+  for (int32_t i = 0; i < seen->count; i++) {
+    push_view(vm, &seen->views[i]);
+    lua_rawseti(vm, -2, i + 1);
+  }
+  return 1;
+}
+
+static void segments_free(struct script_call *base)
+{
+  struct segments_call *call = CONTAINER_OF(base, struct segments_call, base);
+  replica_inspection_destroy(&call->inspection);
+  mem_free(call);
+}
+
+static void segments_done(struct replica_inspection *inspection)
+{
+  script_call_done(&CONTAINER_OF(inspection, struct segments_call, inspection)->base);
+}
+
+static int native_segments(lua_State *vm)
+{
+  struct script *script = script_check(vm);
+  const struct inspect *inspect = script_arg(vm);
+  const char *topic = luaL_checkstring(vm, 1);
+  lua_Integer partition = luaL_checkinteger(vm, 2);
+  luaL_argcheck(vm, partition >= -1 && partition <= INT32_MAX, 2, "a partition's number or -1 expected");
+  struct segments_call *call = mem_zalloc(sizeof *call);
+  call->base = (struct script_call){.push = segments_push, .free = segments_free};
+  int results = script_call_start(vm, script, &call->base);
+  replica_inspect(&call->inspection, inspect->replicas, inspect->metadata, inspect->pool, topic, (int32_t)partition,
+                  event_loop_current(), segments_done);
+  return results;
+}
+
+// ---- connections ----
+
+struct connections_call {
+  struct script_call base;     ///< what Lua waits for
+  struct connection_list list; ///< question and answer
+};
+
+static void push_connection(struct lua_State *vm, const struct connection_info *info)
+{
+  enum { CONNECTION_FIELDS = 16 };
+  lua_createtable(vm, 0, CONNECTION_FIELDS);
+  lua_value_set_int64(vm, "id", info->id);
+  set_text(vm, "peer", info->peer);
+  set_text_if(vm, "listener", info->listener);
+  set_text_if(vm, "client_id", info->client_id);
+  set_text_if(vm, "software", info->software);
+  lua_value_set_int64(vm, "worker", info->worker);
+  lua_value_set_int64(vm, "connected_ms", info->connected_ms);
+  lua_value_set_int64(vm, "idle_ms", info->idle_ms);
+  lua_value_set_int64(vm, "requests", info->requests);
+  lua_value_set_int64(vm, "received_bytes", info->received_bytes);
+  lua_value_set_int64(vm, "sent_bytes", info->sent_bytes);
+  lua_value_set_int64(vm, "unsent_bytes", info->unsent_bytes);
+  lua_value_set_int64(vm, "unanswered", info->unanswered);
+  if (info->request[0] != '\0') {
+    set_text(vm, "request", info->request);
+    lua_value_set_int64(vm, "request_ms", info->request_ms);
+  }
+}
+
+static int connections_push(struct script_call *base, struct lua_State *vm)
+{
+  const struct connection_list *list = &CONTAINER_OF(base, struct connections_call, base)->list;
+  lua_createtable(vm, list->count, 1);
+  lua_value_set_int64(vm, "total", list->total);
+  for (int i = 0; i < list->count; i++) {
+    push_connection(vm, &list->infos[i]);
+    lua_rawseti(vm, -2, i + 1);
+  }
+  return 1;
+}
+
+static void connections_free(struct script_call *base)
+{
+  struct connections_call *call = CONTAINER_OF(base, struct connections_call, base);
+  connection_list_destroy(&call->list);
+  mem_free(call);
+}
+
+static void connections_done(struct connection_list *list)
+{
+  script_call_done(&CONTAINER_OF(list, struct connections_call, list)->base);
+}
+
+static int native_connections(lua_State *vm)
+{
+  struct script *script = script_check(vm);
+  const struct inspect *inspect = script_arg(vm);
+  lua_Integer limit = luaL_checkinteger(vm, 1);
+  luaL_argcheck(vm, limit >= 0 && limit <= INT32_MAX, 1, "how many to describe expected");
+  struct connections_call *call = mem_zalloc(sizeof *call);
+  call->base = (struct script_call){.push = connections_push, .free = connections_free};
+  int results = script_call_start(vm, script, &call->base);
+  connection_list_gather(&call->list, inspect->server, (int)limit, event_loop_current(), connections_done);
+  return results;
+}
+
+// ---- metrics ----
+
+static const struct metric SCRIPT_MEMORY = {"script.memory_bytes", NULL, METRIC_GAUGE,
+                                            "memory of the state in which the consoles' code runs"};
+static const struct metric SCRIPT_LIMIT = {"script.memory_limit_bytes", NULL, METRIC_GAUGE,
+                                           "what it may take: lua_memory"};
+
+struct metrics_call {
+  struct script_call base;       ///< what Lua waits for
+  struct pool_job job;           ///< collects
+  struct metrics *metrics;       ///< borrowed
+  struct metric_samples samples; ///< the answer
+  bool has_topics;               ///< those of single topics are wanted too
+};
+
+static void push_sample(struct lua_State *vm, const struct metric_sample *sample)
+{
+  const struct metric *metric = sample->metric;
+  lua_createtable(vm, 0, 5);
+  set_text(vm, "name", metric->name);
+  set_text(vm, "text", metric->text);
+  set_text(vm, "kind", metric->kind == METRIC_COUNTER ? "counter" : "gauge");
+  if (sample->label != NULL) {
+    set_text(vm, "label", sample->label);
+  }
+  lua_value_set_int64(vm, "value", sample->value);
+}
+
+/// The memory of this state is only known here.
+static int metrics_push(struct script_call *base, struct lua_State *vm)
+{
+  struct metrics_call *call = CONTAINER_OF(base, struct metrics_call, base);
+  size_t cap = 0;
+  size_t used = lua_state_memory(lua_state_of(vm), &cap);
+  metrics_put(&call->samples, &SCRIPT_MEMORY, NULL, (int64_t)used);
+  metrics_put(&call->samples, &SCRIPT_LIMIT, NULL, (int64_t)cap);
+  lua_newtable(vm);
+  int count = 0;
+  for (size_t i = 0; i < call->samples.count; i++) {
+    const char *label = call->samples.items[i].metric->label;
+    if (call->has_topics || label == NULL || strcmp(label, "topic") != 0) {
+      push_sample(vm, &call->samples.items[i]);
+      lua_rawseti(vm, -2, ++count);
+    }
+  }
+  return 1;
+}
+
+static void metrics_free(struct script_call *base)
+{
+  struct metrics_call *call = CONTAINER_OF(base, struct metrics_call, base);
+  metric_samples_destroy(&call->samples);
+  mem_free(call);
+}
+
+static void metrics_run(struct pool_job *job)
+{
+  struct metrics_call *call = CONTAINER_OF(job, struct metrics_call, job);
+  metrics_collect(call->metrics, &call->samples);
+  script_call_done(&call->base);
+}
+
+static int native_metrics(lua_State *vm)
+{
+  struct script *script = script_check(vm);
+  const struct inspect *inspect = script_arg(vm);
+  bool has_topics = lua_toboolean(vm, 1);
+  struct metrics_call *call = mem_zalloc(sizeof *call);
+  call->base = (struct script_call){.push = metrics_push, .free = metrics_free};
+  call->metrics = inspect->metrics;
+  call->has_topics = has_topics;
+  int results = script_call_start(vm, script, &call->base);
+  pool_submit(inspect->pool, &call->job, metrics_run, NULL, NULL);
+  return results;
+}
+
+void inspect_natives(struct inspect *inspect, struct script_native natives[INSPECT_NATIVES])
+{
+  natives[0] = (struct script_native){.name = "segments", .fn = native_segments, .arg = inspect};
+  natives[1] = (struct script_native){.name = "connections", .fn = native_connections, .arg = inspect};
+  natives[2] = (struct script_native){.name = "metrics", .fn = native_metrics, .arg = inspect};
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the words of the console get to know of the broker's inside: native functions of the script thread (script.h)
+// for segments and what retention would do with them (replica/inspect.h), connections (network/connection_list.h) and
+// metrics (base/metrics.h). Each asks other threads and returns a ticket; lua/luka/words/inspect.lua makes lists of
+// what they give:
+//
+//   segments(topic, partition or -1)  { partition_count =, next_pass =, [i] = { partition =, ..., [j] = segment } };
+//                                     nil, "topic"; nil, "partition", how many it has
+//   connections(limit)                { total =, [i] = connection }
+//   metrics(with topics)              { [i] = { name =, label = or nil, kind = "counter" or "gauge", text =, value = }
+//   }
+#pragma once
+
+#include "lua/script.h"
+
+struct metadata_cache;
+struct metrics;
+struct pool;
+struct replica_manager;
+struct server;
+
+enum { INSPECT_NATIVES = 3 }; ///< functions that inspect_natives() gives
+
+/// What they look at. All borrowed until script_stop().
+struct inspect {
+  struct pool *pool;                ///< where logs are looked at and metrics collected
+  struct metadata_cache *metadata;  ///< topics by name
+  struct replica_manager *replicas; ///< partitions
+  struct server *server;            ///< connections
+  struct metrics *metrics;          ///< the registry
+};
+
+/// Names the functions. @param inspect  borrowed as long as the script
+void inspect_natives(struct inspect *inspect, struct script_native natives[INSPECT_NATIVES]);

@@ -1,0 +1,98 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- connections() and metrics(): the broker at this moment.
+local arguments = require "luka.admin.arguments"
+local errors = require "luka.errors"
+local view = require "luka.view"
+
+local M = {}
+
+---@type luka.Word[]
+M.entries = {
+  { name = "connections", group = "broker", text = "The clients that are connected: who they are, what they sent and wait for.",
+    usage = "connections([part of an address or a name])",
+    about = "request is the oldest one that is not answered yet, and request_ms for how long it has been worked on or has "
+      .. "waited; a consumer that waits for records has a Fetch there. The connections that consoles make themselves are "
+      .. "left out.",
+    example = "connections()" },
+  { name = "metrics", group = "broker", text = "What the broker counts and measures, as a record.",
+    usage = "metrics([part of a name, or a pattern])",
+    about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error (answers by "
+      .. "error code), partition, log, topic, pool (threads that wait for disks), script (the consoles). Those of single "
+      .. "topics are shown when they are asked for: metrics \"topic\", metrics \"clicks\".\n\nIn Lua it is a table by name: "
+      .. "metrics()[\"network.received_bytes\"]; two of them with watch() or sleep() between make a rate.",
+    example = 'metrics "produce"' },
+}
+
+--- Connections that are described at a time; the core has the same bound.
+local MAX = 10000
+
+local CONNECTIONS = { "id", "peer", "client_id", "software", "listener", "worker", "connected_ms", "idle_ms", "requests",
+  "received_bytes", "sent_bytes", "unanswered", "request", "request_ms" }
+
+local function matches(connection, part)
+  for _, field in ipairs { "peer", "client_id", "software", "listener", "request" } do
+    local value = connection[field]
+    if value and value:lower():find(part, 1, true) then return true end
+  end
+  return false
+end
+
+--- The name of a sample: what it is of stands behind the section, "request.Produce.count".
+local function name_of(sample)
+  if not sample.label then return sample.name end
+  local section, rest = sample.name:match "^([^.]+)%.(.*)$"
+  return ("%s.%s.%s"):format(section, sample.label, rest)
+end
+
+--- A test of names.
+local function filter(part)
+  if part == nil then return function() return true end end
+  if type(part) ~= "string" then arguments.refuse("metrics", part, 'a part of a name: "produce"') end
+  local ok = pcall(string.find, "", part)
+  local plain = part:lower()
+  return function(name)
+    return name:lower():find(plain, 1, true) ~= nil or ok and name:find(part) ~= nil
+  end
+end
+
+---@param context luka.Words.Context
+---@return table<string, any> words
+function M.new(context)
+  local task, native = context.task, context.native
+  local words = {}
+
+  function words.connections(part)
+    if part ~= nil and type(part) ~= "string" then
+      arguments.refuse("connections", part, 'a part of an address or a name: "127.0.0.1"')
+    end
+    local seen = task.await(native.connections(MAX))
+    if #seen == MAX and seen.total > MAX then
+      task.print(("%d are connected; these are %d of them"):format(seen.total, MAX))
+    end
+    local rows = {}
+    for _, connection in ipairs(seen) do
+      if not part or matches(connection, part:lower()) then rows[#rows + 1] = connection end
+    end
+    table.sort(rows, function(a, b) return a.id < b.id end)
+    return view.list(rows, CONNECTIONS)
+  end
+
+  function words.metrics(part)
+    local is_wanted = filter(part)
+    local values, order = {}, {}
+    for _, sample in ipairs(task.await(native.metrics(part ~= nil))) do
+      local name = name_of(sample)
+      -- Kinds of requests that nobody has made would fill the screen.
+      local is_idle = part == nil and sample.label and sample.value == 0
+      if is_wanted(name) and not is_idle then
+        values[name], order[#order + 1] = sample.value, name
+      end
+    end
+    if #order == 0 then errors.raise("usage", 'metrics: no name has "%s" in it; metrics() lists them', part:sub(1, 80)) end
+    return view.record(values, order)
+  end
+
+  return words
+end
+
+return M

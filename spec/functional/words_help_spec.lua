@@ -1,0 +1,140 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The help of the console's words: complete, and its examples work.
+local brokers = require "spec.support.broker"
+local support = require "spec.support.words"
+local docs = require "luka.words.docs"
+local help = require "luka.words.help"
+local words = require "luka.words"
+
+--- Words whose example needs more than the protocol: their own specs run it.
+local ELSEWHERE = {}
+
+describe("the help", function()
+  local broker, session
+
+  setup(function() broker = brokers.start() end)
+  teardown(function() assert.equal(0, broker:stop()) end)
+  before_each(function() session = support.session(broker) end)
+
+  local groups = {}
+  for _, group in ipairs(help.GROUPS) do groups[group] = true end
+
+  for _, entry in ipairs(words.help().entries) do
+    it(("of %s is whole"):format(entry.name), function()
+      assert.is_true(groups[entry.group])
+      assert.matches("%.$", entry.text)
+      assert.is_true(#entry.text <= 100, "one line")
+      for _, key in ipairs { "usage", "example", "type" } do assert.is_string(entry[key], key) end
+    end)
+
+    if not ELSEWHERE[entry.name] then
+      it(("of %s has an example that works"):format(entry.name), function()
+        for _, topic in ipairs(session.context.admin.topics()) do session.context.admin.delete_topic(topic.name) end
+        if entry.setup then session:run(entry.setup) end
+        session:stream(entry.example)
+      end)
+    end
+  end
+
+  it("has every word, and every method of topics", function()
+    for name in pairs(session.words) do assert.is_table(words.help():find(name), name) end
+    for method in pairs(session.context.topic_methods) do assert.is_table(words.help():find("topic:" .. method), method) end
+  end)
+
+  it("has no word that there is not", function()
+    for _, entry in ipairs(words.help().entries) do
+      local method = entry.name:match "^topic:(.*)"
+      assert.is_true(entry.name == "print" or session.words[entry.name] ~= nil
+        or session.context.topic_methods[method] ~= nil, entry.name)
+    end
+  end)
+
+  it("lists all words", function()
+    local shown = session:view "help()"
+    assert.same({ "word", "text" }, shown.columns)
+    assert.equal(#words.help().entries, #shown.rows)
+    assert.equal("topics([part of a name])", shown.rows[1].word)
+  end)
+
+  it("shows one word, by name or by itself", function()
+    for _, line in ipairs { 'help "topics"', "help(topics)", 'help "topics()"' } do
+      session.printed = {}
+      session:run(line)
+      assert.matches("^topics%(%[part of a name%]%)\n  All topics .*\nFor example:\n  topics%(%)$", session.printed[1])
+    end
+  end)
+
+  it("shows a method, and with topic all of them", function()
+    session:run 'help "set"'
+    session:run 'help "topic:set"'
+    session:run 'help "topic.set"'
+    assert.equal(session.printed[1], session.printed[2])
+    assert.equal(session.printed[1], session.printed[3])
+    assert.equal('topic "name":describe()', session:view('help "topic"').rows[1].word)
+  end)
+
+  it("knows the units", function()
+    for _, name in ipairs { "hours", "MiB", "units" } do session:run(('help "%s"'):format(name)) end
+    assert.equal(session.printed[1], session.printed[3])
+  end)
+
+  it("is no longer than a terminal is wide", function()
+    for _, entry in ipairs(words.help().entries) do
+      for line in help.page(entry):gmatch "[^\n]+" do
+        assert.is_true(#line <= 120, line)
+      end
+    end
+  end)
+
+  it("knows what may have been meant", function()
+    assert.equal('help: there is no word "topisc", did you mean "topics"?', (session:refusal 'help "topisc"'))
+    assert.equal('help: there is no word "zzzzzz": help() lists them', (session:refusal 'help "zzzzzz"'))
+    assert.equal('help: no word of the console is meant; write help "topic"', (session:refusal "help(3)"))
+  end)
+
+  it("makes docs/console.md and the types", function()
+    local text, types = docs.markdown(), docs.types()
+    for _, entry in ipairs(words.help().entries) do
+      assert.truthy(text:find("### `" .. entry.usage .. "`", 1, true), entry.name)
+      assert.truthy(types:find(entry.type, 1, true), entry.name)
+    end
+    assert.truthy(loadstring(types))
+  end)
+end)
+
+describe("completion", function()
+  local complete = require "luka.words.complete"
+  local broker, session
+
+  setup(function()
+    broker = brokers.start()
+    session = support.session(broker)
+    session.words.create "clicks"
+    session.words.create "clocks"
+  end)
+  teardown(function() assert.equal(0, broker:stop()) end)
+
+  local function names(kind, prefix) return complete.names(session.context, kind, prefix) end
+
+  it("offers topics", function()
+    assert.same({ "clicks", "clocks" }, names("topic", "cl"))
+    assert.same({ "clocks" }, names("topic", "clo"))
+    assert.same({}, names("topic", "x"))
+  end)
+
+  it("offers configs", function()
+    assert.same({ "retention_bytes", "retention_ms" }, names("config", "retention"))
+    assert.same({ "partitions", "preallocate" }, names("create", "p"))
+  end)
+
+  it("offers methods, words and options", function()
+    assert.same({ "delete", "delete_records", "describe" }, names("method", "de"))
+    assert.same({ "topic", "topics" }, names("word", "topic"))
+    assert.same({ "set", "unset" }, { names("help", "set")[1], names("help", "unset")[1] })
+    assert.same({ "partitions" }, names("help", "part"))
+    assert.same({ "filter", "from" }, names("reading", "f"))
+    assert.same({ "key" }, names("record", "k"))
+  end)
+
+  it("offers nothing of a kind that there is not", function() assert.same({}, names("nonsense", "")) end)
+end)

@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The parts of admin.* that need no broker: which partition a key has, ids, and answers that are not what they should be.
+require "spec.support.wire"
+local admins = require "spec.support.admin"
+local codec = require "luka.wire.codec"
+local admin = require "luka.admin"
+local partitioner = require "luka.admin.partitioner"
+local uuid = require "luka.admin.uuid"
+
+--- An admin whose requests are answered by a function.
+local function answered(fn) return admin.new { call = function(_, request) return fn(request) end } end
+
+--- The answer to a request, with its correlation id.
+local function answer(request, api, body)
+  local header = codec.decode("RequestHeader", 1, request)
+  return codec.encode("ResponseHeader", 1, { correlation_id = header.correlation_id })
+    .. codec.encode(api .. "Response", header.request_api_version, body)
+end
+
+describe("The partition of a key", function()
+  it("is by murmur2 as Kafka's own", function()
+    -- UtilsTest.testMurmur2 of Apache Kafka.
+    for text, hash in pairs { ["21"] = -973932308, foobar = -790332482, ["a-little-bit-long-string"] = -985981536,
+      ["a-little-bit-longer-string"] = -1486304829,
+      ["lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8"] = -58897971, abc = 479470107 } do
+      assert.equal(hash, partitioner.murmur2(text), text)
+    end
+  end)
+
+  it("is one of the topic's", function()
+    for i = 1, 1000 do
+      local partition = partitioner.of_key("key" .. i, 7)
+      assert.is_true(partition >= 0 and partition < 7)
+    end
+  end)
+end)
+
+describe("An id", function()
+  it("is shown as Kafka shows it", function()
+    assert.equal("AAAAAAAAAAAAAAAAAAAAAA", uuid.text(("\0"):rep(16)))
+    assert.equal("_____________________w", uuid.text(("\255"):rep(16)))
+    assert.equal("AQIDBAUGBwgJCgsMDQ4PEA", uuid.text "\1\2\3\4\5\6\7\8\9\10\11\12\13\14\15\16")
+  end)
+end)
+
+describe("An answer", function()
+  it("to another request is refused", function()
+    local one = answered(function() return codec.encode("ResponseHeader", 1, { correlation_id = 77 })
+      .. codec.encode("MetadataResponse", 12, {}) end)
+    local err = admins.refusal(one.topics)
+    assert.same({ "malformed", "the broker answered another request than Metadata" }, { err.code, err.message })
+  end)
+
+  it("that is cut is refused", function()
+    local one = answered(function(request) return answer(request, "Metadata", { topics = { { name = "a" } } }):sub(1, -4) end)
+    assert.equal("malformed", admins.refusal(one.topics).code)
+  end)
+
+  it("with an error without a sentence gets one", function()
+    local one = answered(function(request)
+      return answer(request, "DeleteTopics", { responses = { { name = "a", error_code = 56 } } })
+    end)
+    local err = admins.refusal(one.delete_topic, "a")
+    assert.same({ "KAFKA_STORAGE_ERROR", 'topic "a": its log directory is full or has failed; the broker\'s log says more' },
+      { err.code, err.message })
+  end)
+
+  it("with an error that nobody knows names its number", function()
+    local one = answered(function(request)
+      return answer(request, "DeleteTopics", { responses = { { name = "a", error_code = 999 } } })
+    end)
+    assert.same("ERROR_999", admins.refusal(one.delete_topic, "a").code)
+  end)
+
+  it("that is none is the transport's error", function()
+    local one = answered(function() error(require("luka.errors").new("disconnected", "the broker is stopping"), 0) end)
+    assert.equal("disconnected", admins.refusal(one.topics).code)
+  end)
+end)
+
+describe("A request", function()
+  it("that is not among those spoken is refused", function()
+    local err = admins.refusal(admin.new({}).call, "JoinGroup", {})
+    assert.matches('^call: got "JoinGroup", expected one of AlterReplicaLogDirs, ', err.message)
+  end)
+
+  it("with a wrong argument is not sent", function()
+    local one = answered(error)
+    for message, call in pairs {
+      ['create_topic: got nil, expected the name of a topic: "clicks"'] = function() one.create_topic() end,
+      ["create_topic: partitions: got 0, expected a whole number from 1 to 2147483647"] = function()
+        one.create_topic("a", { partitions = 0 })
+      end,
+      ["create_topic: assignments: got 1, expected a list of lists of broker ids: { { 1 }, { 1 } }"] = function()
+        one.create_topic("a", { assignments = 1 })
+      end,
+      ["create_topic: retention_ms is given twice"] = function()
+        one.create_topic("a", { retention_ms = 1, ["retention.ms"] = 2 })
+      end,
+      ['describe_configs: got "toipc", expected one of "broker", "topic"'] = function() one.describe_configs("toipc", "a") end,
+      ['list_offsets: got "newest", expected one of "earliest", "latest", "max_timestamp"'] = function()
+        one.list_offsets("a", "newest")
+      end,
+      ["delete_records: got nil, expected a table by partition: { [0] = 42 }"] = function() one.delete_records("a") end,
+      ["delete_records: got -1, expected a whole number from 0 to 9007199254740992"] = function()
+        one.delete_records("a", { [0] = -1 })
+      end,
+      ["fetch: partition: got 1.5, expected a whole number from 0 to 2147483647"] = function() one.fetch("a", { [1.5] = 0 }) end,
+      ['fetch: there is no option "max_byts", did you mean max_bytes?'] = function()
+        one.fetch("a", { [0] = 0 }, { max_byts = 1 })
+      end,
+      ["describe_configs: keys: got 3, expected a list"] = function() one.describe_configs("topic", "a", { keys = 3 }) end,
+      ['describe_configs: keys: got 3, expected a key: "retention_ms"'] = function()
+        one.describe_configs("topic", "a", { keys = { 3 } })
+      end,
+      ["list_offsets: partitions: got 3, expected a list"] = function() one.list_offsets("a", "latest", 3) end,
+      ["produce: acks: got 0, expected -1 or 1: an answer is needed"] = function() one.produce("a", "x", { acks = 0 }) end,
+      ['produce: got nil, expected a record: { key = "a", value = "b" }'] = function() one.produce("a") end,
+    } do
+      local err = admins.refusal(call)
+      assert.same({ "usage", message }, { err.code, err.message })
+    end
+  end)
+end)
