@@ -114,8 +114,8 @@ function M.run(options, arguments)
     options = options, printer = printer_of(options, topic), left = options.count or math.huge, records = 0, bytes = 0,
     progress = progress.new(not libc.is_terminal(STDOUT)),
   }
-  run.client = rdkafka.client(rdkafka.CONSUMER, list, client.property(list, "bootstrap.servers"))
   run.writer = writers.new(STDOUT, function() return run.client:interrupted() end)
+  run.client = rdkafka.client(rdkafka.CONSUMER, list, client.property(list, "bootstrap.servers"))
   run.consumer = consumers.new(run.client, topic)
   local ok, err = pcall(read, run, topic, start)
   -- What was read before is printed all the same.
