@@ -231,6 +231,21 @@ void reload_report_topics(struct reload_report *report, const struct static_topi
 
 // ---- what others see ----
 
+void reload_report_order(struct reload_report *report)
+{
+  struct reload_item *items = arena_alloc(&report->arena, (size_t)(report->count + 1) * sizeof *items);
+  int count = 0;
+  for (int outcome = RELOAD_APPLIED; outcome <= RELOAD_KEPT; outcome++) {
+    for (int i = 0; i < report->count; i++) {
+      if (report->items[i].outcome == (enum reload_outcome)outcome) {
+        items[count++] = report->items[i];
+      }
+    }
+  }
+  report->items = items;
+  report->room = count;
+}
+
 char *reload_report_json(struct reload_report *report)
 {
   static const char *const outcomes[] = {"applied", "needs restart", "kept"};

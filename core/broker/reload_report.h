@@ -62,6 +62,9 @@ void reload_report_configs(struct reload_report *report, const struct broker_con
 void reload_report_topics(struct reload_report *report, const struct static_topic *topics,
                           const struct controller_block *blocks, int count);
 
+/// Puts the items in order: what was applied, what needs a restart, what was kept; each as it was found.
+void reload_report_order(struct reload_report *report);
+
 /// The items as JSON: [{"outcome":"applied","what":"...","old":"...","new":"..."}, ...]; owned: mem_free().
 char *reload_report_json(struct reload_report *report);
 

@@ -33,10 +33,10 @@ describe("The console's", function()
       requests.delete(client, requests.find(client, "gone"))
       reload.write(broker, 'broker { workers = 2 }\ndefaults { partitions = 3 }\ntopic "gone" {}\ntopic "a" {}')
       assert.same({
-        { outcome = "needs restart", what = "broker.workers", old = "1", new = "2" },
         { outcome = "applied", what = "defaults.partitions", old = "1", new = "3" },
-        { outcome = "kept", what = 'topic "gone"', new = "deleted, and stays so until its block changes" },
         { outcome = "applied", what = 'topic "a"', new = "created with 3 partitions" },
+        { outcome = "needs restart", what = "broker.workers", old = "1", new = "2" },
+        { outcome = "kept", what = 'topic "gone"', new = "deleted, and stays so until its block changes" },
       }, rows())
       assert.equal(3, #requests.find(client, "a").partitions)
       assert.matches("applied defaults.partitions: 1 %-> 3", broker:log())

@@ -89,6 +89,15 @@ describe("A reload", function()
     assert.same({ "false", configs.FROM_STATIC }, { value(BROKER, "1", "delete.topic.enable"), source "delete.topic.enable" })
   end)
 
+  it("applies the intervals of periodic work at once", function()
+    start 'topic "a" { retention_ms = 1, segment_bytes = 1 * MiB }'
+    local topic = requests.find(client, "a")
+    for _ = 1, 3 do requests.append(client, topic, records.sized(600000)) end
+    assert.equal(0, requests.start_offset(client, topic))
+    hup 'broker { log_retention_check_interval_ms = 50 }\ntopic "a" { retention_ms = 1, segment_bytes = 1 * MiB }'
+    requests.wait_until("old segments are gone", function() return requests.start_offset(client, topic) > 0 end)
+  end)
+
   it("applies the reserve of disks to writes that come", function()
     start 'topic "a" {}'
     local topic = requests.find(client, "a")
