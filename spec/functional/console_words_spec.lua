@@ -70,6 +70,14 @@ describe("words in the console", function()
     assert.matches('^there is no topic "missing"', result.error)
   end)
 
+  it("tells errors about names that are no text", function()
+    for _, line in ipairs { 'topic "\\255"', 'help "\\255\\0"', 'create "\\255"', 'produce("\\255", "x")' } do
+      local result = console:eval(line)
+      assert.is_false(result.ok)
+      assert.matches("\\xff", result.error)
+    end
+  end)
+
   it("lets errors be caught", function()
     local result = eval 'local ok, err = pcall(topic, "missing") return ok, err.code, tostring(err)'
     assert.same({ false, "UNKNOWN_TOPIC_OR_PARTITION" }, { result.values[1].value, result.values[2].value })

@@ -87,7 +87,7 @@ describe("the help", function()
   end)
 
   it("knows what may have been meant", function()
-    assert.equal('help: there is no word "topisc", did you mean "topic"?', (session:refusal 'help "topisc"'))
+    assert.equal('help: there is no word "topisc", did you mean "topics"?', (session:refusal 'help "topisc"'))
     assert.equal('help: there is no word "zzzzzz": help() lists them', (session:refusal 'help "zzzzzz"'))
     assert.equal('help: no word of the console is meant; write help "topic"', (session:refusal "help(3)"))
   end)

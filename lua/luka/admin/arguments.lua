@@ -7,6 +7,9 @@ local value_of = require "luka.config.value"
 
 local M = {}
 
+--- Longest name of a topic, as in Kafka.
+local NAME_MAX = 249
+
 --- Raises that an argument is wrong.
 ---
 ---@param where string  "create_topic: partitions"
@@ -24,7 +27,9 @@ end
 function M.name(where, value)
   if type(value) == "table" and type(value.name) == "string" then value = value.name end
   if type(value) ~= "string" or value == "" then M.refuse(where, value, 'the name of a topic: "clicks"') end
-  if #value > 32767 then errors.raise("usage", "%s: the name is too long", where) end
+  if #value > NAME_MAX then
+    errors.raise("INVALID_TOPIC_EXCEPTION", "%s: the name is longer than %d characters", where, NAME_MAX)
+  end
   return value
 end
 
@@ -81,6 +86,16 @@ function M.options(where, options, known)
     end
   end
   return options
+end
+
+--- A list.
+---
+---@param where string
+---@param value any
+---@return table
+function M.list(where, value)
+  if type(value) ~= "table" then M.refuse(where, value, "a list") end
+  return value
 end
 
 --- One of several words.

@@ -28,6 +28,7 @@ local SENTENCES = {
   INVALID_PARTITIONS = "this number of partitions is not allowed",
   INVALID_REPLICATION_FACTOR = "this replication factor is not allowed",
   INVALID_TIMESTAMP = "the timestamp is too far from the broker's clock",
+  INVALID_TOPIC_EXCEPTION = "names are letters, digits, '.', '_' and '-'",
   KAFKA_STORAGE_ERROR = "its log directory is full or has failed; the broker's log says more",
   LEADER_NOT_AVAILABLE = "it has no leader now",
   LOG_DIR_NOT_FOUND = "the broker has no such log directory",

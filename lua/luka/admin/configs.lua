@@ -118,7 +118,10 @@ function M.add(admin, call)
     local keys = codec.NULL
     if options.keys ~= nil then
       keys = {}
-      for i, key in ipairs(options.keys) do keys[i] = schema.dotted(key) end
+      for i, key in ipairs(arguments.list("describe_configs: keys", options.keys)) do
+        if type(key) ~= "string" then arguments.refuse("describe_configs: keys", key, 'a key: "retention_ms"') end
+        keys[i] = schema.dotted(key)
+      end
     end
     local answer = call("DescribeConfigs", { include_synonyms = false,
       include_documentation = options.documentation and true or false,

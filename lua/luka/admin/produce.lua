@@ -20,82 +20,94 @@ local COMPRESSIONS = { none = "none", gzip = "gzip", snappy = "snappy", lz4 = "l
 local FIELDS = { key = true, value = true, headers = true, timestamp = true, partition = true, topic = true,
   offset = true }
 
+--- Where a wrong value stands. Put together only when there is one: lists may be long.
+local function where_of(place, field)
+  local text = place.is_list and ("produce: record %d"):format(place.index) or "produce"
+  return field and ("%s: %s"):format(text, field) or text
+end
+
 --- A key or value: bytes. Numbers and booleans become their text.
-local function bytes_of(where, value)
+local function bytes_of(place, field, value)
   if value == nil or type(value) == "string" then return value end
   local text = type(value) ~= "table" and value_of.text(value)
-  if not text then arguments.refuse(where, value, "a string, a number or nil") end
+  if not text then arguments.refuse(where_of(place, field), value, "a string, a number or nil") end
   return text
 end
 
 --- Headers: a list of { key =, value = }, or a table by key, whose order is the alphabet's.
-local function headers_of(where, given)
+local function headers_of(place, given)
   if given == nil then return nil end
-  if type(given) ~= "table" then arguments.refuse(where, given, 'a table: { trace = "1" }') end
+  if type(given) ~= "table" then arguments.refuse(where_of(place, "headers"), given, 'a table: { trace = "1" }') end
   local out = {}
   for i, header in ipairs(given) do
     if type(header) ~= "table" or type(header.key) ~= "string" then
-      arguments.refuse(where, header, '{ key = "trace", value = "1" }')
+      arguments.refuse(where_of(place, "headers"), header, '{ key = "trace", value = "1" }')
     end
-    out[i] = { key = header.key, value = bytes_of(where .. "." .. header.key, header.value) }
+    out[i] = { key = header.key, value = bytes_of(place, "headers", header.value) }
   end
   local names = {}
   for name in pairs(given) do
     if type(name) == "string" then names[#names + 1] = name end
   end
   table.sort(names)
-  for _, name in ipairs(names) do
-    out[#out + 1] = { key = name, value = bytes_of(where .. "." .. name, given[name]) }
-  end
+  for _, name in ipairs(names) do out[#out + 1] = { key = name, value = bytes_of(place, "headers", given[name]) } end
   return out
+end
+
+--- A record as it is built, with the partition that it asks for.
+local function record_of(place, given, now)
+  if type(given) == "string" then return { value = given, timestamp = now }, nil end
+  if type(given) ~= "table" then
+    arguments.refuse(where_of(place), given, 'a record: { key = "a", value = "b" }')
+  end
+  for key in pairs(given) do
+    if not FIELDS[key] then
+      errors.raise("usage", "%s: a record has no field %s, only key, value, headers, timestamp and partition",
+        where_of(place), value_of.show(key))
+    end
+  end
+  local timestamp, partition = given.timestamp, given.partition
+  if timestamp ~= nil and type(timestamp) ~= "cdata" then
+    timestamp = arguments.integer(where_of(place, "timestamp"), timestamp, 0, 2 ^ 53)
+  end
+  if partition ~= nil then partition = arguments.integer(where_of(place, "partition"), partition, 0, 2 ^ 31 - 1) end
+  return { key = bytes_of(place, "key", given.key), value = bytes_of(place, "value", given.value),
+    headers = headers_of(place, given.headers), timestamp = timestamp or now }, partition
 end
 
 local function size_of(record)
   local size = RECORD_BYTES + #(record.key or "") + #(record.value or "")
-  for _, header in ipairs(record.headers or {}) do size = size + #header.key + #(header.value or "") + 10 end
+  if record.headers then
+    for _, header in ipairs(record.headers) do size = size + #header.key + #(header.value or "") + 10 end
+  end
   return size
 end
 
---- A record as it is built, with the partition that it asks for.
-local function record_of(where, given, now)
-  if type(given) == "string" then given = { value = given } end
-  if type(given) ~= "table" then arguments.refuse(where, given, 'a record: { key = "a", value = "b" }') end
-  for key in pairs(given) do
-    if not FIELDS[key] then
-      errors.raise("usage", "%s: a record has no field %s, only key, value, headers, timestamp and partition", where,
-        value_of.show(key))
-    end
-  end
-  local timestamp = given.timestamp
-  if timestamp ~= nil and type(timestamp) ~= "cdata" then
-    timestamp = arguments.integer(where .. ": timestamp", timestamp, 0, 2 ^ 53)
-  end
-  return { key = bytes_of(where .. ": key", given.key), value = bytes_of(where .. ": value", given.value),
-    headers = headers_of(where .. ": headers", given.headers), timestamp = timestamp or now },
-    arguments.optional_integer(where .. ": partition", given.partition, 0, 2 ^ 31 - 1)
-end
-
 --- The records by partition, each with its place in the list that was given.
-local function distribute(self, topic, count, given, options)
+local function distribute(self, topic, count, given, options, is_list)
   local now, queues, order = clock.now(), {}, {}
+  local place = { is_list = is_list }
   for i = 1, #given do
-    local where = #given > 1 and ("produce: record %d"):format(i) or "produce"
-    local record, partition = record_of(where, given[i], now)
+    place.index = i
+    local record, partition = record_of(place, given[i], now)
     partition = partition or options.partition
     if partition and partition >= count then
-      errors.raise("UNKNOWN_TOPIC_OR_PARTITION", '%s: topic "%s" has no partition %d, only 0 to %d', where, topic,
-        partition, count - 1)
+      errors.raise("UNKNOWN_TOPIC_OR_PARTITION", '%s: topic "%s" has no partition %d, only 0 to %d', where_of(place),
+        topic, partition, count - 1)
     end
     if not partition and record.key then partition = partitioner.of_key(record.key, count) end
     if not partition then
       partition = (self.turns[topic] or 0) % count
       self.turns[topic] = partition + 1
     end
-    if not queues[partition] then
-      queues[partition] = { partition = partition, at = 1 }
-      order[#order + 1] = queues[partition]
+    local queue = queues[partition]
+    if not queue then
+      queue = { partition = partition, at = 1, records = {}, places = {} }
+      queues[partition] = queue
+      order[#order + 1] = queue
     end
-    table.insert(queues[partition], { record = record, index = i })
+    local last = #queue.records + 1
+    queue.records[last], queue.places[last] = record, i
   end
   return order
 end
@@ -103,8 +115,8 @@ end
 --- The next batch of a queue; how many records it has.
 local function next_batch(queue, options)
   local records, size = {}, 0
-  while queue[queue.at] do
-    local record = queue[queue.at].record
+  while queue.records[queue.at] do
+    local record = queue.records[queue.at]
     size = size + size_of(record)
     if #records > 0 and size > BATCH_BYTES then break end
     records[#records + 1] = record
@@ -129,7 +141,7 @@ local function send(self, topic, queue, options, results, written)
   calls.check(part.error_code, reason, ('topic "%s" partition %d'):format(topic, queue.partition),
     written > 0 and (" (%d records before it were written)"):format(written))
   for i = 0, count - 1 do
-    results[queue[first + i].index] = { partition = queue.partition, offset = part.base_offset + i }
+    results[queue.places[first + i]] = { partition = queue.partition, offset = part.base_offset + i }
   end
   return count
 end
@@ -165,8 +177,8 @@ function M.add(admin, call)
     end
     local count = #admin.describe_topic(topic).partitions
     local results, written = {}, 0
-    for _, queue in ipairs(distribute(self, topic, count, is_list and records or { records }, checked)) do
-      while queue[queue.at] do
+    for _, queue in ipairs(distribute(self, topic, count, is_list and records or { records }, checked, is_list)) do
+      while queue.records[queue.at] do
         written = written + send(self, topic, queue, checked, results, written)
       end
     end

@@ -60,6 +60,7 @@ function M.add(admin, call)
       wanted = by_partition("list_offsets", what, function(value) return timestamp_of("list_offsets", value) end)
     else
       local timestamp = timestamp_of("list_offsets", what)
+      if partitions ~= nil then arguments.list("list_offsets: partitions", partitions) end
       for i, partition in ipairs(partitions or partitions_of(topic)) do
         wanted[i] = { arguments.integer("list_offsets: partition", partition, 0, 2 ^ 31 - 1), timestamp }
       end

@@ -43,7 +43,10 @@ M.entries = {
 ---@param context luka.Words.Context
 ---@return table<string, any> words
 function M.new(context)
-  local words = { admin = environment.read_only(context.admin, "admin") }
+  local admin = {}
+  for name, fn in pairs(context.admin) do admin[name] = fn end
+  admin.fetcher = nil -- reads for words, which have checked what they ask for
+  local words = { admin = environment.read_only(admin, "admin") }
   for name, value in pairs(units) do words[name] = value end
   local registry = require("luka.words").help()
 

@@ -109,6 +109,11 @@ describe("A request", function()
       ['fetch: there is no option "max_byts", did you mean max_bytes?'] = function()
         one.fetch("a", { [0] = 0 }, { max_byts = 1 })
       end,
+      ["describe_configs: keys: got 3, expected a list"] = function() one.describe_configs("topic", "a", { keys = 3 }) end,
+      ['describe_configs: keys: got 3, expected a key: "retention_ms"'] = function()
+        one.describe_configs("topic", "a", { keys = { 3 } })
+      end,
+      ["list_offsets: partitions: got 3, expected a list"] = function() one.list_offsets("a", "latest", 3) end,
       ["produce: acks: got 0, expected -1 or 1: an answer is needed"] = function() one.produce("a", "x", { acks = 0 }) end,
       ['produce: got nil, expected a record: { key = "a", value = "b" }'] = function() one.produce("a") end,
     } do
