@@ -261,13 +261,13 @@ static void session_poll(struct session *session)
 static void session_queue(struct session *session, const char *text, size_t size)
 {
   size_t need = session->out_end + SESSION_HEADER_BYTES + size;
-  if (need > session->out_room && session->out_start > 0) {
+  if (session->out != NULL && session->out_start > 0 && need > session->out_room) {
     memmove(session->out, session->out + session->out_start, session_queued(session));
     session->out_end -= session->out_start;
     session->out_start = 0;
     need = session->out_end + SESSION_HEADER_BYTES + size;
   }
-  if (need > session->out_room) {
+  if (session->out == NULL || need > session->out_room) {
     session->out_room = need < SESSION_READ_BYTES ? SESSION_READ_BYTES : need + need / 4;
     session->out = mem_realloc(session->out, session->out_room);
   }
@@ -348,7 +348,7 @@ static bool session_frame_is_flat(const char *text, size_t size)
     } else if (text[i] == '"') {
       is_string = !is_string;
     } else if (!is_string) {
-      marks += memchr("{[,:", text[i], 4) != NULL;
+      marks += text[i] == '{' || text[i] == '[' || text[i] == ',' || text[i] == ':';
     }
   }
   return marks <= SESSION_MARKS_MAX;
@@ -367,7 +367,7 @@ static void session_give_up(struct session *session, const char *text)
 static void session_take(struct session *session)
 {
   size_t start = 0;
-  while (session_may_take(session) && session->in_size - start >= SESSION_HEADER_BYTES) {
+  while (session->in != NULL && session_may_take(session) && session->in_size - start >= SESSION_HEADER_BYTES) {
     size_t size = session_frame_size(session->in + start);
     if (size > SESSION_FRAME_MAX) {
       session_give_up(session, session_refusal_large);
@@ -384,7 +384,7 @@ static void session_take(struct session *session)
     start += SESSION_HEADER_BYTES + size;
     script_enter(session->script, "frame", session_push_frame, &frame);
   }
-  if (!session->is_open) {
+  if (!session->is_open || session->in == NULL) {
     return;
   }
   memmove(session->in, session->in + start, session->in_size - start);

@@ -29,10 +29,11 @@ struct lua_state {
   int64_t slice_end_ms;   ///< the thread's processor time at which it lets others run
   int64_t stretch_end_ms; ///< likewise, at which it is stopped where it cannot let others run
   bool is_preempted;      ///< it was suspended by the hook, and nobody has been told yet
+  int pass_steps;         ///< then: instructions left to tell
 };
 
 /// For the allocator: has a task that is past its slice suspended at its next instruction.
 void task_hurry(struct lua_state *state);
 
-/// lua_state_poll() in a task: raises once the task is past its budget, as it cannot be suspended there.
+/// lua_state_poll() in a task: has it suspended as soon as it can be, and raises once it is past its budget.
 void task_poll(struct lua_State *vm);

@@ -7,6 +7,8 @@
 #include "lua/state_private.h"
 #include "os/clock.h"
 
+enum { TASK_PASS_STEPS = 64 }; ///< instructions in which internal code asks whether a coroutine was preempted
+
 static int task_run(lua_State *vm);
 static int task_was_preempted(lua_State *vm);
 static int task_is_deep(lua_State *vm);
@@ -105,7 +107,12 @@ static int task_was_preempted(lua_State *vm)
 {
   struct lua_state *state = lua_state_of(vm);
   lua_pushboolean(vm, state->is_preempted);
-  state->is_preempted = false;
+  if (state->is_preempted) {
+    // Past the budget somebody around cannot be left: at the next instruction that is not here, but there, this raises.
+    bool is_overdue = clock_thread_ms() >= state->stretch_end_ms;
+    state->is_preempted = false;
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, is_overdue ? 1 : STATE_HOOK_STEPS);
+  }
   return 1;
 }
 
@@ -147,33 +154,35 @@ void task_hurry(struct lua_state *state)
 void task_poll(struct lua_State *vm)
 {
   struct lua_state *state = lua_state_of(vm);
-  if (clock_thread_ms() >= state->stretch_end_ms) {
+  int64_t now_ms = clock_thread_ms();
+  if (now_ms >= state->stretch_end_ms) {
     task_stop(state, vm);
+  } else if (now_ms >= state->slice_end_ms) {
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
   }
 }
 
-/// Called after every STATE_HOOK_STEPS instructions of a task, or at each once it is past its budget. Until internal
-/// code has heard of a coroutine that was preempted, it is left alone.
+/// Called after every STATE_HOOK_STEPS instructions of a task, or at each once it is past its budget. Internal code
+/// that has to hear of a coroutine that was preempted is left alone; but not for long, as it may have failed for want
+/// of memory.
 static void task_hook(lua_State *vm, lua_Debug *event)
 {
   struct lua_state *state = lua_state_of(vm);
   (void)event;
-  if (state->is_preempted || vm == state->vm) {
+  if (vm == state->vm || (state->is_preempted && --state->pass_steps > 0)) {
     return;
   }
+  state->is_preempted = false;
   int64_t now_ms = clock_thread_ms();
   if (now_ms < state->slice_end_ms) {
     return;
   }
-  // Past the budget somebody around cannot be left: at the next instruction that is not here, but there, this raises.
-  bool is_overdue = now_ms >= state->stretch_end_ms;
-  if (is_overdue) {
-    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
-  }
   if (lua_isyieldable(vm)) {
     state->is_preempted = true;
+    state->pass_steps = TASK_PASS_STEPS;
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
     lua_yield(vm, 0);
-  } else if (is_overdue) {
+  } else if (now_ms >= state->stretch_end_ms) {
     task_stop(state, vm);
   }
 }

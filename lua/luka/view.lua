@@ -56,11 +56,10 @@ function M.live(object, show)
   return object
 end
 
---- Text that JSON can hold: what is not UTF-8 becomes \xNN, byte by byte.
----
----@param text string
----@return string
-function M.text(text)
+--- Bytes of a text that are looked at in one go: a task that shows a long one can be suspended between two pieces.
+local PIECE = 64 * 1024
+
+local function clean(text)
   if not text:find "[\128-\255]" then return text end
   local out, at = {}, 1
   while at <= #text do
@@ -76,6 +75,26 @@ function M.text(text)
       out[#out + 1] = ("\\x%02x"):format(text:byte(at))
       at = at + 1
     end
+  end
+  return table.concat(out)
+end
+
+--- Text that JSON can hold: what is not UTF-8 becomes \xNN, byte by byte.
+---
+---@param text string
+---@return string
+function M.text(text)
+  if #text <= PIECE then return clean(text) end
+  local out, at = {}, 1
+  while at <= #text do
+    local last = at + PIECE - 1
+    for _ = 1, 3 do -- not within a character, which has up to three more bytes
+      local byte = text:byte(last + 1)
+      if not byte or byte < 0x80 or byte > 0xbf then break end
+      last = last - 1
+    end
+    out[#out + 1] = clean(text:sub(at, last))
+    at = last + 1
   end
   return table.concat(out)
 end

@@ -259,6 +259,28 @@ describe("a task", function()
     ]])
   end)
 
+  it("is preempted after memory ran out in coroutines", function()
+    local result, preempted = run [[
+      local kept, failed = {}, 0
+      pcall(function() while true do kept[#kept + 1] = ('x'):rep(1000) .. #kept end end)
+      local function work(...)
+        for i = 1, 2e4 do end
+        return coroutine.wrap(function(...) for i = 1, 2e4 do end return ... end)(...)
+      end
+      local function nest(i) return coroutine.wrap(work)(unpack(kept, 1, i)) end
+      local function fill(i) kept[#kept + 1] = ('y'):rep(i) end
+      for i = 1, 300 do
+        if not pcall(nest, i) then failed = failed + 1 end
+        pcall(fill, i)
+      end
+      kept = nil
+      for i = 1, 3e6 do end
+      return failed > 0
+    ]]
+    assert.equal("done true", result)
+    assert.is_true(preempted >= 2)
+  end)
+
   it("is counted with what it has allocated", function()
     local bytes = tonumber(enter [[
       run "kept = ('x'):rep(1e6)"
@@ -276,6 +298,12 @@ describe("a task", function()
       return native.memory(1)
     ]])
     assert.is_true(bytes < 1e5)
+  end)
+
+  it("is preempted soon when each search in a text takes long", function()
+    local result, preempted = run "local s, n = ('x'):rep(3e5), 0 for i = 1, 100 do if not s:find '[yz]' then n = n + 1 end end return n"
+    assert.equal("done 100", result)
+    assert.is_true(preempted >= 5)
   end)
 
   it("is preempted soon when each step takes long", function()

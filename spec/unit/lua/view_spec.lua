@@ -99,6 +99,16 @@ describe("A view", function()
     end
   end)
 
+  it("keeps the characters of a long text whole", function()
+    for _, char in ipairs { "\195\164", "\226\130\172", "\240\159\152\128" } do
+      for shift = 0, #char do
+        local text = ("x"):rep(65536 - shift) .. char:rep(40000)
+        assert.is_true(view.of(text).value == text)
+      end
+    end
+    assert.equal(4 * 100000, #view.of(("\128"):rep(100000)).value)
+  end)
+
   it("runs no code of the value's", function()
     local value = setmetatable({ a = 1 }, { __index = error, __tostring = error, __pairs = error, __len = error })
     assert.same({ a = 1 }, view.of(value).value)
