@@ -34,7 +34,9 @@ describe("luka help", function()
     local out, err, status = run "help"
     assert.equal(0, status)
     assert.equal("", err)
-    for _, verb in ipairs { "serve", "check", "console", "reload", "dump", "produce", "consume", "version", "help" } do assert.truthy(out:find("\n  " .. verb .. " ", 1, true)) end
+    for _, verb in ipairs { "serve", "check", "console", "reload", "dump", "produce", "consume", "version", "help" } do
+      assert.truthy(out:find("\n  " .. verb .. " ", 1, true))
+    end
   end)
 
   it("explains a verb, in two spellings", function()
