@@ -179,9 +179,9 @@ _luka_options()
   check) echo "--set --json --log-format --debug -h --help --version" ;;
   console) echo "-e --eval --json --set --log-format --debug -h --help --version" ;;
   reload) echo "--json --set --log-format --debug -h --help --version" ;;
-  dump) echo "--json --log-format --debug -h --help --version" ;;
-  produce) echo "--log-format --debug -h --help --version" ;;
-  consume) echo "--json --log-format --debug -h --help --version" ;;
+  dump) echo "-r --records -o --offset -c --count --verify --json --log-format --debug -h --help --version" ;;
+  produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks --null -b --broker -X --property --log-format --debug -h --help --version" ;;
+  consume) echo "-o --from -c --count -e --exit -p --partition -f --format --json -b --broker -X --property --log-format --debug -h --help --version" ;;
   version) echo "--log-format --debug -h --help --version" ;;
   help) echo "--log-format --debug -h --help --version" ;;
   esac
@@ -194,9 +194,9 @@ _luka_valued()
   check) echo "--set --log-format" ;;
   console) echo "-e --eval --set --log-format" ;;
   reload) echo "--set --log-format" ;;
-  dump) echo "--log-format" ;;
-  produce) echo "--log-format" ;;
-  consume) echo "--log-format" ;;
+  dump) echo "-o --offset -c --count --log-format" ;;
+  produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks -b --broker -X --property --log-format" ;;
+  consume) echo "-o --from -c --count -p --partition -f --format -b --broker -X --property --log-format" ;;
   version) echo "--log-format" ;;
   help) echo "--log-format" ;;
   esac
@@ -221,11 +221,12 @@ _luka_lua()
   mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.lua' -- "$cur")
 }
 
-# The topics of the broker that `luka console` would talk to; none when there is no such broker.
+# The topics of the broker that `luka console` would talk to; none when there is no such broker. Only what can be a name
+# is taken, as compgen expands what it is given.
 _luka_topic()
 {
   local names
-  names=$("${COMP_WORDS[0]}" console --json -e 'topics()' 2>/dev/null </dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
+  names=$("${COMP_WORDS[0]}" console --json -e 'topics()' 2>/dev/null </dev/null | sed -n 's/.*"name":"\([A-Za-z0-9._-]*\)".*/\1/p')
   _luka_word "$names"
 }
 
@@ -274,6 +275,8 @@ _luka_value()
   reload:--set) _luka_setting ;;
   reload:--log-format) _luka_word "text json" ;;
   dump:--log-format) _luka_word "text json" ;;
+  produce:--compression|produce:-z) _luka_word "none gzip snappy lz4 zstd" ;;
+  produce:--acks|produce:-a) _luka_word "all 0 1" ;;
   produce:--log-format) _luka_word "text json" ;;
   consume:--log-format) _luka_word "text json" ;;
   version:--log-format) _luka_word "text json" ;;
@@ -290,7 +293,7 @@ _luka_argument()
   console) ((count == 0)) && _luka_file ;;
   reload) ((count == 0)) && _luka_file ;;
   dump) _luka_file ;;
-  produce) ((count == 0)) && _luka_topic ;;
+  produce) ((count == 0)) && _luka_topic; ((count >= 1)) && _luka_file ;;
   consume) ((count == 0)) && _luka_topic ;;
   version) : ;;
   help) ((count == 0)) && _luka_help ;;

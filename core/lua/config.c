@@ -66,6 +66,14 @@ int lua_config_load(const char *path, const struct config_override *sets, int co
   return config_evaluate(&load);
 }
 
+int lua_config_reload(const char *path, const struct config_override *sets, int count, struct lua_config *config,
+                      struct lua_config_error *error)
+{
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_reload = true, .config = config, .error = error};
+  return config_evaluate(&load);
+}
+
 int lua_config_report(const char *path, const struct config_override *sets, int count, bool is_debug, char **report,
                       struct lua_config_error *error)
 {

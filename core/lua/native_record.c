@@ -6,6 +6,8 @@
 #include <lua.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/crc.h"
 #include "base/error.h"
 #include "lua/native_record_private.h"
 #include "lua/value.h"
@@ -34,17 +36,15 @@ struct record_input_bytes {
 static int record_batch(lua_State *vm);
 static int record_records(lua_State *vm);
 static int record_open(lua_State *vm);
+static int record_crc(lua_State *vm);
 static int cursor_next(lua_State *vm);
 static int cursor_close(lua_State *vm);
 
 int native_record_open(lua_State *vm)
 {
   static const luaL_Reg functions[] = {
-      {"batch", record_batch},
-      {"records", record_records},
-      {"open", record_open},
-      {"build", native_record_build},
-      {NULL, NULL},
+      {"batch", record_batch},        {"records", record_records}, {"open", record_open},
+      {"build", native_record_build}, {"crc32c", record_crc},      {NULL, NULL},
   };
   static const luaL_Reg methods[] = {
       {"next", cursor_next},
@@ -414,6 +414,13 @@ static int record_records(lua_State *vm)
     return lua_value_fail(vm, more);
   }
   cursor_release(cursor);
+  return 1;
+}
+
+static int record_crc(lua_State *vm)
+{
+  struct record_input_bytes in = record_check_bytes(vm);
+  lua_pushnumber(vm, crc32c(in.at, in.size));
   return 1;
 }
 

@@ -24,6 +24,7 @@
 // build(records [, options]) -> bytes | nil, error: a batch of format 2. Options: base_offset, leader_epoch,
 //   compression, timestamp (for records without one), producer_id, producer_epoch, base_sequence, is_transactional,
 //   limit (bytes before compression, 16 MiB).
+// crc32c(bytes [, position]) -> the CRC-32C of the bytes from `position` on.
 //
 // `limit` is how many bytes the records of a compressed batch may unpack to. Fields that a batch leaves unset (-1) are
 // absent. Integers are numbers up to 2^53, int64 cdata beyond. Nothing is held in C when an error is raised: what owns

@@ -77,6 +77,14 @@ describe("luka console", function()
     assert.equal(0, status)
   end)
 
+  it("says so when standard input cannot be read", function()
+    local started = process.start({ "sh", "-c", PROGRAM .. " console " .. path .. " </" })
+    server:accept(true)
+    local status, _, err = started:wait()
+    assert.equal("luka: cannot read standard input: Is a directory\n", err)
+    assert.equal(1, status)
+  end)
+
   it("refuses a source that is not UTF-8", function()
     local started = start({}, { input = "print '\255'" })
     server:accept(true)
@@ -346,9 +354,9 @@ describe("luka console at a real broker", function()
 
   it("shows an error with its line", function()
     local status, out, err = process.start({ PROGRAM, "console", "--set", "data=" .. broker.data },
-      { input = "print(1)\nnonsense()\n" }):wait()
+      { input = "print(1)\nerror 'boom'\n" }):wait()
     assert.equal("1\n", out)
-    assert.equal("stdin:2: unknown word nonsense\n", err)
+    assert.equal("stdin:2: boom\n", err)
     assert.equal(1, status)
   end)
 

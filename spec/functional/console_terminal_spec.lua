@@ -92,7 +92,8 @@ describe("the console on a terminal", function()
 
   it("shows numbers with units, and cuts tables to the width", function()
     open { columns = 40 }
-    enter("topics()", { server_of.list({ "name", "size_bytes", "retention_ms", "text" }, { { "clicks", 1536, 604800000, ("x"):rep(50) } }) })
+    local columns = { "name", "size_bytes", "retention_ms", "text" }
+    enter("topics()", { server_of.list(columns, { { "clicks", 1536, 604800000, ("x"):rep(50) } }) })
     term:wait_for("name    size_bytes  retention_ms  text\r\nclicks     1.5 KiB            7d  xxxxx…\r\n")
     leave()
   end)
@@ -152,7 +153,7 @@ describe("the console on a terminal", function()
       term:type "for i = 1, 2 do\r"
       term:wait_for "\n    > "
       term:type("x" .. CTRL_C)
-      term:wait_for "^C\r\nluka> "
+      term:wait_for "^C\27[J\r\nluka> "
       assert.equal("1", enter("1").source)
       leave()
     end)
@@ -182,7 +183,7 @@ describe("the console on a terminal", function()
       term:type "abc"
       term:wait_for "abc"
       term:type(CTRL_C)
-      term:wait_for "^C\r\nluka> "
+      term:wait_for "^C\27[J\r\nluka> "
       assert.equal("1", enter("1").source)
       leave()
     end)
@@ -194,8 +195,8 @@ describe("the console on a terminal", function()
       term:type(CTRL_C)
       assert.equal(eval.id, server:take("interrupt").id)
       server:send { op = "done", id = eval.id, ok = false, error = "interrupted", code = "interrupted" }
-      term:wait_for "\ninterrupted\r\n"
       leave()
+      assert.is_nil(term.screen:find("interrupted", 1, true))
     end)
 
     it("leaves when it comes again and the broker has not stopped", function()
@@ -379,7 +380,7 @@ describe("the console on a terminal", function()
     end)
 
     it("takes less by default", function()
-      open { rows = 10, env = { LUKA_PAGER = false, PAGER = false, LESS = "" } }
+      open { rows = 10, env = { LUKA_PAGER = false, PAGER = false, LESS = false } }
       enter("x", { rows(20) })
       term:wait_for " 8"
       term:wait_for ":"
@@ -390,7 +391,10 @@ describe("the console on a terminal", function()
   end)
 
   describe("asked a question", function()
-    local cases = { { "y\r", true }, { "Yes\r", true }, { "n\r", false }, { "\r", false }, { "yikes\r", false }, { CTRL_C, false }, { CTRL_D, false } }
+    local cases = {
+      { "y\r", true }, { "Yes\r", true }, { "n\r", false }, { "\r", false }, { "yikes\r", false }, { CTRL_C, false },
+      { CTRL_D, false },
+    }
     for _, case in ipairs(cases) do
       it(("answers %s for %q"):format(case[2] and "yes" or "no", case[1]), function()
         open()

@@ -91,24 +91,28 @@ function M.frame(body)
     .. body
 end
 
---- Sends a message: a table, or JSON.
-function Server:send(message)
-  self:send_bytes(M.frame(type(message) == "string" and message or cjson.encode(message)))
+local function frame_of(message)
+  return M.frame(type(message) == "string" and message or cjson.encode(message))
 end
 
---- Takes an eval and answers it with messages that get its id; `done` follows unless the last of them is one.
+--- Sends a message: a table, or JSON.
+function Server:send(message)
+  self:send_bytes(frame_of(message))
+end
+
+--- Takes an eval and answers it, all at once, with messages that get its id; `done` follows unless the last is one.
 ---
 ---@param messages table[]
 ---@return table eval
 function Server:answer(messages)
   local eval = self:take "eval"
-  local last
-  for _, message in ipairs(messages) do
+  local frames, last = {}, nil
+  for i, message in ipairs(messages) do
     message.id = eval.id
-    self:send(message)
-    last = message
+    frames[i], last = frame_of(message), message
   end
-  if not last or last.op ~= "done" then self:send { op = "done", id = eval.id, ok = true } end
+  if not last or last.op ~= "done" then frames[#frames + 1] = frame_of { op = "done", id = eval.id, ok = true } end
+  self:send_bytes(table.concat(frames))
   return eval
 end
 

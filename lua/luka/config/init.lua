@@ -25,7 +25,7 @@ local words_of = require "luka.config.words"
 ---@field check_topic_name fun(name: string): string?  what is wrong, or nil; the same for the rest
 ---@field check_listen fun(text: string): string?
 ---@field check_advertised fun(text: string): string?
----@field set_broker fun(name: string, text: string): string?  keeps it
+---@field set_broker fun(name: string, text: string, path: string, place: string): string?  keeps it
 ---@field clear_broker fun()  forgets what set_broker kept
 ---@field resolve_broker fun(): string?
 ---@field resolve_topic fun(configs: table): string?

@@ -214,7 +214,8 @@ function Settings:finish_kafka()
   for name, setting in pairs(self.kafka) do merged[name] = setting end
   local function check(names)
     for _, name in ipairs(names) do
-      local wrong = host.set_broker(name, merged[name].value)
+      local setting = merged[name]
+      local wrong = host.set_broker(name, setting.value, setting.path, failure.where(setting.origin))
       if wrong then return wrong end
     end
     return host.resolve_broker()

@@ -24,6 +24,7 @@ local FIELDS = {
 
 ---@class luka.console.Link
 ---@field fd integer
+---@field buffer string  what has come, from byte `at` on, and then in `parts`; `size` is how much that is
 ---@field failure string?  why nothing more comes: one line
 local Link = {}
 Link.__index = Link
@@ -37,7 +38,7 @@ Link.__index = Link
 function M.open(path)
   local fd, err, errno = libc.connect(path)
   if not fd then return nil, err, errno end
-  return setmetatable({ fd = fd, path = path, parts = {}, size = 0, out = "" }, Link)
+  return setmetatable({ fd = fd, path = path, buffer = "", at = 1, parts = {}, size = 0, out = "" }, Link)
 end
 
 --- Closes the connection.
@@ -62,11 +63,14 @@ end
 --- Queues a message; it is sent by write().
 ---
 ---@param message table
+---@return boolean ok  false: it is too long to be sent
 function Link:send(message)
   local body = json.encode(message)
   local size = #body
+  if size > M.FRAME_MAX then return false end
   self.out = self.out .. string.char(math.floor(size / 16777216), math.floor(size / 65536) % 256,
     math.floor(size / 256) % 256, size % 256) .. body
+  return true
 end
 
 --- Whether write() has something to do.
@@ -121,20 +125,30 @@ local function check(self, message)
   return message
 end
 
+--- The next `size` bytes in `buffer`; false when they are not there yet.
+local function has(self, size)
+  if self.size < size then return false end
+  if #self.buffer - self.at + 1 < size then
+    self.buffer = self.buffer:sub(self.at) .. table.concat(self.parts)
+    self.at, self.parts = 1, {}
+  end
+  return true
+end
+
 --- The next whole message; nil when none is there yet, or never will (`failure`).
 ---
 ---@return table? message
 function Link:next()
-  if self.is_strange or self.size < (self.needed or 4) then return nil end
-  local bytes = table.concat(self.parts)
-  self.parts = { bytes }
-  local a, b, c, d = bytes:byte(1, 4)
-  local size = ((a * 256 + b) * 256 + c) * 256 + d
-  if size == 0 or size > M.FRAME_MAX then return self:strange(("it sent a frame of %.0f bytes"):format(size)) end
-  self.needed = 4 + size
-  if #bytes < self.needed then return nil end
-  local body = bytes:sub(5, self.needed)
-  self.parts, self.size, self.needed = { bytes:sub(self.needed + 1) }, self.size - self.needed, nil
+  if self.is_strange or not has(self, self.needed or 4) then return nil end
+  if not self.needed then
+    local a, b, c, d = self.buffer:byte(self.at, self.at + 3)
+    local size = ((a * 256 + b) * 256 + c) * 256 + d
+    if size == 0 or size > M.FRAME_MAX then return self:strange(("it sent a frame of %.0f bytes"):format(size)) end
+    self.needed = 4 + size
+    if not has(self, self.needed) then return nil end
+  end
+  local body = self.buffer:sub(self.at + 4, self.at + self.needed - 1)
+  self.at, self.size, self.needed = self.at + self.needed, self.size - self.needed, nil
   return check(self, (json.decode(body)))
 end
 

@@ -79,7 +79,7 @@ end
 --- The held lines, each within the width of the terminal where that is asked for.
 local function take_held(self)
   local lines = self.held
-  self.held, self.held_size, self.held_until = {}, 0, nil
+  self.held, self.held_size, self.held_until, self.is_last_look = {}, 0, nil, false
   return lines
 end
 
@@ -118,13 +118,18 @@ local function put(self, lines)
   end
 end
 
---- Nothing more has come for now: shows what need not be held, and says how long the rest may be.
+--- Nothing more has come for now: shows what need not be held any longer, and says for how long the rest may be. What is
+--- held for too long is shown when a last look, 0 ms, has brought nothing: this program may have been held up itself.
 ---
 ---@return integer? ms  nil: for ever
 function Output:idle()
   if #self.held == 0 then return nil end
-  local left = self.held_until and self.held_until - libc.now_ms() or 0
-  if left > 0 then return left end
+  local left = self.held_until and self.held_until - libc.now_ms()
+  if left and left > 0 then return left end
+  if left and not self.is_last_look then
+    self.is_last_look = true
+    return 0
+  end
   self:flush()
   return nil
 end

@@ -4,8 +4,9 @@ local libc = require "luka.ffi.libc"
 
 local M = {}
 
---- less, where it is installed; it must not clear the screen at its end, must let colours through and must know UTF-8.
-local DEFAULT = "command -v less >/dev/null 2>&1 || exit 127; LESSCHARSET=utf-8 exec less -FRX"
+--- less has to let colours and UTF-8 through and not to clear the screen at its end, where the user has not set it up.
+local SETTINGS = "export LESS=${LESS-FRX} LESSCHARSET=${LESSCHARSET-utf-8}\n"
+local DEFAULT = "command -v less >/dev/null 2>&1 || exit 127\nexec less"
 local NOT_FOUND = 127
 
 --- Shows a text and waits until the pager has ended.
@@ -16,7 +17,7 @@ local NOT_FOUND = 127
 function M.show(whole, events)
   local command = os.getenv "LUKA_PAGER" or os.getenv "PAGER"
   if command and command:find "^%s*$" or command == "cat" then return false end
-  local pid, pipe = libc.spawn_reader(command or DEFAULT)
+  local pid, pipe = libc.spawn_reader(SETTINGS .. (command or DEFAULT))
   if not pid then return false end
   events:write(pipe, whole)
   libc.close(pipe --[[@as integer]])

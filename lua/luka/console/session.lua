@@ -127,7 +127,9 @@ end
 function Session:eval(source, name, output)
   self.id, self.interrupted_ms, self.was_interrupted = self.id + 1, nil, false
   self.events:take_interrupt() -- one that was not meant for this
-  self.link:send { op = "eval", id = self.id, source = source, name = name }
+  if not self.link:send { op = "eval", id = self.id, source = source, name = name } then
+    return "done", { ok = false, error = ("%s: the source is too long to be sent"):format(name) }
+  end
   output:begin()
   while true do
     local message = self.link:next()

@@ -11,8 +11,10 @@ local M = {}
 ---@field is_human boolean  numbers with units
 ---@field width integer?  columns that a line is cut to; nil: not cut
 
---- Columns between two fields, and the narrowest a column of texts is cut to.
-local GAP, NARROWEST = 2, 6
+--- Columns between two fields, the narrowest a column of texts is cut to, and the narrowest that sentences are broken to.
+local GAP, NARROWEST, PROSE_NARROWEST = 2, 6, 32
+--- The name of a column of sentences: on a terminal they are broken into lines, not cut.
+local PROSE = "text"
 
 --- A field as one line.
 local function cell(name, value, is_human)
@@ -34,24 +36,26 @@ local function is_numeric(value)
   return type(value) == "number" or type(value) == "cdata"
 end
 
---- Column widths that fit into a line: the widest columns of texts give way, numbers do not.
+--- Column widths that fit into a line: sentences give way first, then the widest columns of texts; numbers do not.
 local function fit(layout, width)
   local room = width - GAP * (#layout.widths - 1)
-  local cap, total = 0, 0
-  for i, natural in ipairs(layout.widths) do
-    total = total + natural
-    if not layout.numeric[i] then cap = math.max(cap, natural) end
+  local widths, total = {}, 0
+  for i, natural in ipairs(layout.widths) do widths[i], total = natural, total + natural end
+  local prose = layout.prose
+  if prose and total > room then
+    local others = total - widths[prose]
+    widths[prose] = math.max(room - others, math.min(widths[prose], PROSE_NARROWEST))
+    total = others + widths[prose]
   end
-  cap = total > room and math.max(math.min(cap, room), NARROWEST) + 1 or cap
+  local cap = total > room and room + 1 or 0
   while total > room and cap > NARROWEST do
     cap = cap - 1
     total = 0
     for i, natural in ipairs(layout.widths) do
-      total = total + (layout.numeric[i] and natural or math.min(natural, cap))
+      if not layout.numeric[i] and i ~= prose then widths[i] = math.min(natural, cap) end
+      total = total + widths[i]
     end
   end
-  local widths = {}
-  for i, natural in ipairs(layout.widths) do widths[i] = layout.numeric[i] and natural or math.min(natural, cap) end
   return widths
 end
 
@@ -77,6 +81,13 @@ local function line_of(cells, kinds, widths, layout, style)
   return (table.concat(parts):gsub(" +$", ""))
 end
 
+--- The fields of a further line of a row.
+local function below(cells, place, piece)
+  local out = {}
+  for i = 1, #cells do out[i] = i == place and piece or "" end
+  return out
+end
+
 --- Whether two lists of names are the same.
 local function same(a, b)
   if #a ~= #b then return false end
@@ -88,7 +99,10 @@ end
 
 local function new_layout(columns)
   local layout = { columns = columns, widths = {}, numeric = {}, is_known = {} }
-  for i, name in ipairs(columns) do layout.widths[i] = text.width(text.line(name)) end
+  for i, name in ipairs(columns) do
+    layout.widths[i] = text.width(text.line(name))
+    if name == PROSE then layout.prose = i end
+  end
   return layout
 end
 
@@ -134,7 +148,11 @@ function M.list(view, style, layout)
       kinds[i] = not cells[i] and "faint" or nil
       cells[i] = cells[i] or "-"
     end
+    local prose = style.width and layout.prose
+    local sentences = prose and text.wrap(cells[prose], widths[prose]) or {}
+    cells[prose or 1] = sentences[1] or cells[prose or 1]
     lines[#lines + 1] = line_of(cells, kinds, widths, layout, style)
+    for s = 2, #sentences do lines[#lines + 1] = line_of(below(cells, prose, sentences[s]), {}, widths, layout, style) end
   end
   return lines, layout
 end

@@ -87,6 +87,26 @@ function M.cut(text, width)
   return text:sub(1, at - 1) .. "…", used + 1
 end
 
+--- Breaks a line at its blanks into lines that fit; a word that is longer than a line has one of its own.
+---
+---@param text string
+---@param width integer
+---@return string[] lines  at least one
+function M.wrap(text, width)
+  local lines, line, used = {}, nil, 0
+  for word in text:gmatch "[^ ]+" do
+    local size = M.width(word)
+    if line and used + 1 + size <= width then
+      line, used = line .. " " .. word, used + 1 + size
+    else
+      lines[#lines + 1] = line
+      line, used = word, size
+    end
+  end
+  lines[#lines + 1] = line or ""
+  return lines
+end
+
 --- Calls a function for each line of a text; a line end at its end begins no further line.
 ---
 ---@param text string

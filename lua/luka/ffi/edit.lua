@@ -19,6 +19,7 @@ typedef unsigned char (*luka_edit_command)(void *edit, int character);
 void *el_init(const char *program, void *input, void *output, void *errors);
 void el_end(void *edit);
 int el_set(void *edit, int what, ...);
+int el_wset(void *edit, int what, ...);
 int el_source(void *edit, const char *path);
 void el_resize(void *edit);
 void el_beep(void *edit);
@@ -68,6 +69,13 @@ local function callback(self, kind, failed, fn)
   return pointer
 end
 
+--- An ASCII text in wide characters.
+local function wide(text)
+  local out = ffi.new("int32_t[?]", #text + 1)
+  for i = 1, #text do out[i - 1] = text:byte(i) end
+  return out
+end
+
 --- Opens the library. It stays in the process: libtinfo, which it brings along, keeps memory to its end.
 local function open_library()
   ffi.C.dlopen(LIBRARY, RTLD_NOW + RTLD_NODELETE)
@@ -99,7 +107,9 @@ function M.open(given)
     return 1
   end))
   local none = ffi.cast("const char *", nil)
-  lib.el_set(edit, EL_ADDFN, "luka-complete", "complete what is before the cursor",
+  -- el_set() would copy these two and never free them; el_wset() keeps the pointers.
+  self.command, self.command_help = wide "luka-complete", wide "complete what is before the cursor"
+  lib.el_wset(edit, EL_ADDFN, self.command, self.command_help,
     callback(self, "luka_edit_command", CC_ERROR, function() return given.complete() or CC_NORM end))
   lib.el_set(edit, EL_BIND, "^I", "luka-complete", none)
   -- While a line is edited, Ctrl-C is a key: as a signal it would have the terminal throw away what was typed behind it and

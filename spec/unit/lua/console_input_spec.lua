@@ -13,7 +13,10 @@ describe("a source", function()
     it("goes on in the next line: " .. source:gsub("\n", "\\n"), function() assert.is_true(chunk.is_incomplete(source)) end)
   end
 
-  for _, source in ipairs { "", "1 + 1", "topics()", "x = 1", "for i = 1, 3 do end", "foo bar", "'text", "end", "foo bar(", ")", "return 1" } do
+  local complete_or_wrong = {
+    "", "1 + 1", "topics()", "x = 1", "for i = 1, 3 do end", "foo bar", "'text", "end", "foo bar(", ")", "return 1",
+  }
+  for _, source in ipairs(complete_or_wrong) do
     it("is complete, or wrong: " .. source, function() assert.is_false(chunk.is_incomplete(source)) end)
   end
 end)

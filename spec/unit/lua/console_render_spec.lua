@@ -120,6 +120,19 @@ describe("a list", function()
     for _, line in ipairs(lines) do assert.is_true(text.width(line) <= 16) end
   end)
 
+  it("has sentences, a column called text, broken into lines instead of cut", function()
+    local sentence = "All topics with partitions, records, size and how many configs were set."
+    assert.same({
+      "word                 text                              n",
+      "topics([a name])     All topics with partitions,       1",
+      "                     records, size and how many",
+      "                     configs were set.",
+      "create(\"a very lon…  Creates a topic.                  2",
+    }, (table_of.list(list({ "word", "text", "n" }, { "topics([a name])", sentence, 1 },
+      { 'create("a very long word")', "Creates a topic.", 2 }), terminal(56))))
+    assert.equal(2, #(table_of.list(list({ "text" }, { sentence }), PIPE)))
+  end)
+
   it("is as wide as it needs to be when nothing is cut", function()
     assert.equal(500, #(table_of.list(list({ "value" }, { ("x"):rep(500) }), PIPE))[2])
   end)

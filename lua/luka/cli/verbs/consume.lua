@@ -1,13 +1,46 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The description of `luka consume`.
-local verbs = require "luka.cli.verbs"
+local client = require "luka.cli.client"
+
+local EXACT_MAX = 2 ^ 53
+
+local options = {
+  { name = "from", short = "o", value = "PLACE", text = "where to begin: earliest (the default); latest: what comes from "
+    .. "now on; an offset; -N: the last N records of each partition; a time, 2026-01-31, 2026-01-31T12:00:00Z or @MS since "
+    .. "1970: the first record from then on" },
+  { name = "count", short = "c", value = "COUNT", kind = "integer", min = 1, max = EXACT_MAX, text = "end after so many records" },
+  { name = "exit", short = "e", text = "end when all that is there was printed" },
+  { name = "partition", short = "p", value = "NUMBER", kind = "integer", min = 0, max = 2147483647,
+    text = "read this partition only" },
+  { name = "format", short = "f", value = "FORMAT", text = "how a record is printed, in kcat's manner: %t topic, %p "
+    .. "partition, %o offset, %k key, %s value, %K and %S their lengths (-1: null), %h headers, %T timestamp in ms, %% a "
+    .. "percent sign, and \\n, \\t, \\0, \\xNN; by default %s\\n" },
+  { name = "json", text = "print JSON, an object a record: topic, partition, offset, timestamp, key, value, headers. Bytes "
+    .. "that are no UTF-8 are in key_base64 and value_base64 instead" },
+}
+for _, option in ipairs(client.OPTIONS) do options[#options + 1] = option end
 
 ---@type luka.Verb
 return {
   summary = "print the records of a topic",
-  text = { "Prints the value of each record as a line." },
+  text = {
+    "Prints the value of each record and a newline; other forms with --format and --json. It reads all partitions, without "
+      .. "a group, and goes on with what comes in until Ctrl-C. Records of one partition are in order. It works with any "
+      .. "cluster that speaks Kafka's protocol, and needs librdkafka (Debian package librdkafka1).",
+    "When standard output is no terminal and standard error is one, a line there shows how far it is.",
+  },
   arguments = { { name = "TOPIC", complete = "topic", text = "where from" } },
-  options = { verbs.JSON },
-  statuses = verbs.STATUSES,
-  examples = { { "What comes in", "luka consume greetings" } },
+  options = options,
+  statuses = {
+    { 0, "done: --count or --exit ended it" },
+    { 1, "the topic or the cluster cannot be read, or nobody reads the output any more" },
+    { 2, "wrong command line" },
+    { 130, "ended by Ctrl-C" },
+  },
+  examples = {
+    { "What is there and what comes in", "luka consume greetings" },
+    { "The last 10 records of each partition, for jq", "luka consume -o -10 -e --json clicks | jq .value" },
+    { "Keys and values since a day", "luka consume -o 2026-01-31 -e -f '%k\\t%s\\n' clicks" },
+    { "How many records there are", "luka consume -e -f '\\n' clicks | wc -l" },
+  },
 }
