@@ -135,6 +135,7 @@ local function run_file(host, files, path, words)
     failure.raise(files.position(), nil, "returns %s, which nobody reads; write broker { ... }, defaults { ... } and "
       .. 'topic "name" { ... }', value_of.show(value))
   end
+  globals.check_unread(env, files)
 end
 
 --- Whether a file says something, and no block of it would ever set anything: `broker = { ... }` for `broker { ... }`.

@@ -220,8 +220,12 @@ describe("a file that nobody would heed", function()
     { "sets variables for words", "broker = { id = 1 }",
       "config.lua:1: broker is a word of the configuration and cannot be set: write broker { ... }" },
     { "sets a unit", "KiB = 1000", "config.lua:1: KiB is a word of the configuration and cannot be set" },
-    { "sets only variables", "id = 1\nlisten = { '127.0.0.1:1' }",
+    { "sets only variables", "ide = 1\nlisteners = { '127.0.0.1:1' }",
       'config.lua: sets nothing; write broker { ... }, defaults { ... } and topic "name" { ... }' },
+    { "sets a key outside of the braces", "broker { id = 1 }\nretention_ms = days(7)",
+      "config.lua:2: retention_ms: is a variable here, which nothing reads; write defaults { retention_ms = ... }" },
+    { "sets a key of the broker outside of the braces", "\nworkers = 2\ntopic 'a' {}",
+      "config.lua:2: workers: is a variable here, which nothing reads; write broker { workers = ... }" },
   }
 
   it("may be one whose words are not called this time", function()
