@@ -88,8 +88,8 @@ bool topic_config_equal(const struct topic_config *left, const struct topic_conf
 /// Checks what belongs together in resolved values; part of topic_config_resolve().
 int topic_config_check(const struct topic_config *values, bool is_remote_storage_on, char *message);
 
-/// Lists all configs of a topic as CreateTopics and DescribeConfigs answer them; Luka's own only where they are set, on the topic or as
-/// a default.
+/// Lists all configs of a topic as CreateTopics and DescribeConfigs answer them; Luka's own only where they are set, on
+/// the topic or as a default.
 ///
 /// @param shown  TOPIC_CONFIG_COUNT entries; texts borrowed from the overrides and the defaults
 /// @return how many

@@ -52,9 +52,10 @@ end
 
 describe("A broker's limits", function()
   local REFUSED = {
-    { "queued_max_request_bytes=1000", "queued_max_request_bytes must be larger or equal to socket_request_max_bytes (104857600)" },
-    { "max_connections_per_ip=0", "max_connections_per_ip can be set to zero only if max_connections_per_ip_overrides is set" },
-    { "max_connections_per_ip_overrides=127.0.0.1", "max_connections_per_ip_overrides: got '127.0.0.1', expected host:count" },
+    { "queued_max_request_bytes=1000", "--set queued_max_request_bytes: got 1000, expected at least socket_request_max_bytes (104857600)" },
+    { "max_connections_per_ip=0", "--set max_connections_per_ip: can be 0 only if max_connections_per_ip_overrides is set" },
+    { "max_connections_per_ip_overrides=127.0.0.1", 'max_connections_per_ip_overrides: got "127.0.0.1", expected host:count' },
+    { "max_connections_per_ip_overrides=no.such.host.invalid:1", "host no.such.host.invalid is unknown" },
     { "max_connections_per_ip=-1", 'max_connections_per_ip: got "-1", expected a whole number from 0 to 2147483647' },
   }
   for _, case in ipairs(REFUSED) do

@@ -190,9 +190,11 @@ describe("A reload", function()
     ["a name that collides"] = { 'topic "x.y" {}',
       'config.lua:1: topic "x.y": Topic \'x.y\' collides with existing topic: x_y' },
     ["limits that do not go together"] = { "broker { queued_max_request_bytes = 1000 }",
-      "config.lua:1: queued_max_request_bytes must be larger or equal to socket_request_max_bytes (104857600)" },
+      "config.lua:1: broker.queued_max_request_bytes: got 1000, expected at least socket_request_max_bytes (104857600)" },
     ["an address that is none"] = { 'broker { max_connections_per_ip_overrides = "127.0.0.1" }',
-      'config.lua:1: max_connections_per_ip_overrides: got \'127.0.0.1\',' },
+      'config.lua:1: broker.max_connections_per_ip_overrides: got "127.0.0.1",' },
+    ["a host that nobody knows"] = { 'broker { max_connections_per_ip_overrides = "no.such.host.invalid:1" }',
+      "config.lua:1: max_connections_per_ip_overrides: host no.such.host.invalid is unknown" },
     ["an endless loop"] = { "while true do end", "config.lua:1: evaluation took longer than 800 ms (an endless loop?)" },
   } do
     it("refuses " .. what .. ", and changes nothing else of the file either", function()

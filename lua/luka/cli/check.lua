@@ -66,7 +66,8 @@ local function print_report(report, path)
   print_rows(rows)
   if #report.warnings > 0 then io.stdout:write "\n" end
   for _, warning in ipairs(report.warnings) do io.stdout:write("warning: ", warning, "\n") end
-  io.stdout:write(("\n%s: %s, %s\n"):format(path and path .. " is right" or "no file, all is default but --set", plural(#report.topics, "topic"),
+  local what = path and path .. " is right" or "no file, all is default but --set"
+  io.stdout:write(("\n%s: %s, %s\n"):format(what, plural(#report.topics, "topic"),
     plural(#report.warnings, "warning")))
 end
 

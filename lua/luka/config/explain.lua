@@ -49,12 +49,21 @@ end
 
 --- What a syntax error may come from.
 local function syntax_hint(text, line)
-  if text:find "^'}' expected" and text:find "near '='$" then
-    local key = line:match "([%a_][%w_]*%.[%w_.]*[%w_])%s*=%f[^=]"
-    if key then return ("%s: keys are in snake_case: %s"):format(key, kafka.snake(key)) end
+  local near = text:match " near '(.*)'$"
+  if not near then return nil end
+  local key = near == "=" and text:find "^'}' expected" and line:match "([%a_][%w_]*%.[%w_.]*[%w_])%s*=%f[^=]"
+  if key then return ("%s: keys are in snake_case: %s"):format(key, kafka.snake(key)) end
+  for name in line:gmatch "%f[%w_]topic%s+([^%s{}()\"'=]+)" do
+    if near ~= "" and name:sub(1, #near) == near then
+      return ('topic %s: a topic\'s name goes in quotes: topic "%s" { ... }'):format(name, name)
+    end
   end
-  local name = text:find " near '" and line:match "^%s*topic%s+([^%s{}()\"'=]+)"
-  if name then return ('topic %s: a topic\'s name goes in quotes: topic "%s" { ... }'):format(name, name) end
+  local word = near == "=" and line:match "%f[%w_](broker)%s*%(%s*[%a_]" or near == "=" and line:match "%f[%w_](defaults)%s*%("
+  if word then return ("%s: its keys go in braces: %s { ... }"):format(word, word) end
+  local name = line:match "^%s*([%a_][%w_]*)%s*:"
+  if name and (text:find "^'<name>' expected" or text:find "^function arguments expected") then
+    return ("%s: write %s %s"):format(name, name, (name == "broker" or name == "defaults") and "{ ... }" or "= value")
+  end
   return nil
 end
 

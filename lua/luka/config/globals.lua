@@ -3,6 +3,9 @@
 -- `retention_bytes = 5 * GB` that is an error, in `console = flase` it would pass silently. So reading a global that
 -- nobody has set is an error here, and so is setting one of the words.
 local explain = require "luka.config.explain"
+local failure = require "luka.config.failure"
+local schema = require "luka.config.schema"
+local source = require "luka.config.source"
 
 local M = {}
 
@@ -35,6 +38,37 @@ function M.new(env, words)
     end,
     __metatable = false,
   })
+end
+
+--- Where a name stands in the files, when it does so once.
+local function only_place(files, name)
+  local place
+  for path, file in pairs(files.by_path) do
+    local tokens = source.tokens(file.text)
+    for i = 1, tokens.count do
+      if tokens.kinds[i] == "name" and tokens.texts[i] == name then
+        if place then return nil end
+        place = { source = path, line = tokens.lines[i] }
+      end
+    end
+  end
+  return place
+end
+
+--- Raises an error for a key that stands outside of the braces: `retention_ms = days(7)` by itself sets a variable, and
+--- when its name is nowhere else, nothing reads it.
+---
+---@param env table  as M.new() made it, after the file has run
+---@param files luka.Files
+function M.check_unread(env, files)
+  for _, block in ipairs { "defaults", "broker" } do
+    for _, key in ipairs(schema.keys(block)) do
+      local place = rawget(env, key) ~= nil and only_place(files, key)
+      if place then
+        failure.raise(place, key, "is a variable here, which nothing reads; write %s { %s = ... }", block, key)
+      end
+    end
+  end
 end
 
 return M

@@ -37,6 +37,8 @@ local words_of = require "luka.config.words"
 
 local M = {}
 
+local INT64_MAX = "9223372036854775807"
+
 local function add_file(files, path, text)
   files.by_path[path] = { text = text }
   local short = debug.getinfo(load("", "@" .. path), "S").short_src
@@ -121,9 +123,25 @@ local function printer(host)
   end
 end
 
+--- Refuses integers that LuaJIT reads as others: 9223372036854775808LL wraps round.
+local function check_digits(path, text)
+  if not text:find "%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d[lL][lL]" then return end
+  local tokens = source.tokens(text)
+  for i = 1, tokens.count do
+    local digits = tokens.kinds[i] == "other" and tokens.texts[i]:match "^0*(%d+)[lL][lL]$"
+    if digits and (#digits > #INT64_MAX or #digits == #INT64_MAX and digits > INT64_MAX) then
+      failure.raise({ source = path, line = tokens.lines[i] }, nil, "%s is more than 64 bits hold: at most %sLL",
+        tokens.texts[i], INT64_MAX)
+    end
+  end
+end
+
 --- Runs the file and checks that somebody heeds what it says.
 local function run_file(host, files, path, words)
-  local function add(file, text) add_file(files, file, text) end
+  local function add(file, text)
+    add_file(files, file, text)
+    check_digits(file, text)
+  end
   local text, err = host.read(path)
   if not text then failure.raise({ source = path }, nil, "%s", err) end
   add(path, text)
@@ -135,6 +153,7 @@ local function run_file(host, files, path, words)
     failure.raise(files.position(), nil, "returns %s, which nobody reads; write broker { ... }, defaults { ... } and "
       .. 'topic "name" { ... }', value_of.show(value))
   end
+  globals.check_unread(env, files)
 end
 
 --- Whether a file says something, and no block of it would ever set anything: `broker = { ... }` for `broker { ... }`.

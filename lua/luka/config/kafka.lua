@@ -67,9 +67,9 @@ end
 ---@param name string
 ---@return string[]
 function M.family(name)
-  for _, names in ipairs(M.FAMILIES) do
-    for _, member in ipairs(names) do
-      if member == name then return names end
+  for _, members in ipairs(M.FAMILIES) do
+    for _, member in ipairs(members) do
+      if member == name then return members end
     end
   end
   return { name }

@@ -6,6 +6,7 @@ local failure = require "luka.config.failure"
 local kafka = require "luka.config.kafka"
 local read = require "luka.config.read"
 local schema = require "luka.config.schema"
+local together = require "luka.config.together"
 local unknown = require "luka.config.unknown"
 local value_of = require "luka.config.value"
 
@@ -224,6 +225,7 @@ function Settings:finish_kafka()
     host.clear_broker()
     blame(merged, check)
   end
+  together.check(merged)
   -- As long as the metastore is a file of this broker, there is no other that could have a replica.
   local factor = merged["default.replication.factor"]
   if factor and tonumber(factor.value) > 1 then

@@ -69,6 +69,8 @@ describe("a value of the wrong type or range", function()
     { "may be a number whose digits Lua has lost", "broker { log_retention_bytes = 9007199254740993 }",
       "config.lua:1: broker.log_retention_bytes: 9007199254740992 is 2^53 or more, where Lua numbers are not exact; "
         .. "write it as a string, or with LL behind it" },
+    { "may be more than 64 bits hold", "broker {\n  log_retention_bytes = 9223372036854775808LL }",
+      "config.lua:2: 9223372036854775808LL is more than 64 bits hold: at most 9223372036854775807LL" },
     { "may be one of our own whose digits Lua has lost", "broker { log_dir_reserve_bytes = 9007199254740993 }",
       "config.lua:1: broker.log_dir_reserve_bytes: got 9007199254740992, expected a whole number of bytes from 0 to "
         .. "9007199254740991" },
@@ -189,6 +191,11 @@ describe("a word used in the wrong way", function()
       "config.lua:3: retention.ms: keys are in snake_case: retention_ms" },
     { "is a topic's name without quotes", "\ntopic my-topic { partitions = 2 }",
       'config.lua:2: topic my-topic: a topic\'s name goes in quotes: topic "my-topic" { ... }' },
+    { "is a topic's name without quotes, further on", "broker {} topic clicks { }",
+      'config.lua:1: topic clicks: a topic\'s name goes in quotes: topic "clicks" { ... }' },
+    { "is a block in parentheses", "broker ( id = 1 )", "config.lua:1: broker: its keys go in braces: broker { ... }" },
+    { "is a key as YAML has it", "broker:\n  id: 1", "config.lua:2: id: write id = value" },
+    { "is a block as YAML has it", "broker: { id = 1 }", "config.lua:1: broker: write broker { ... }" },
     { "is a program to start", "os.execute 'ls'", "config.lua:1: os.execute is out of reach of a configuration" },
     { "is a file to open", "io.open 'x'", "config.lua:1: io is out of reach of a configuration" },
     { "is a file to run", "dofile 'x'", "config.lua:1: dofile is out of reach of a configuration" },
@@ -206,6 +213,18 @@ describe("two settings that do not agree", function()
     { "are blamed on the later one", "topic 'a' {\n  max_compaction_lag_ms = 5,\n  min_compaction_lag_ms = 10,\n}",
       'config.lua:3: topic "a".min_compaction_lag_ms: conflict topic config setting min.compaction.lag.ms (10) > '
         .. "max.compaction.lag.ms (5)" },
+    { "may be a memory smaller than one request", "broker { queued_max_request_bytes = 1 * MiB }",
+      "config.lua:1: broker.queued_max_request_bytes: got 1048576, expected at least socket_request_max_bytes (104857600), "
+        .. "or 0 for no bound" },
+    { "may be a memory smaller than a larger request",
+      "broker {\n  queued_max_request_bytes = 150 * MiB,\n  socket_request_max_bytes = 200 * MiB }",
+      "config.lua:2: broker.queued_max_request_bytes: got 157286400, expected at least socket_request_max_bytes (209715200), "
+        .. "or 0 for no bound" },
+    { "may be no connection for anybody", "broker { max_connections_per_ip = 0 }",
+      "config.lua:1: broker.max_connections_per_ip: can be 0 only if max_connections_per_ip_overrides is set" },
+    { "may be overrides of another form", "broker { max_connections_per_ip_overrides = '10.0.0.1:5,x' }",
+      'config.lua:1: broker.max_connections_per_ip_overrides: got "10.0.0.1:5,x", expected host:count, with a count from 0 '
+        .. "to 2147483647, or several with commas between" },
     { "may be a range that only the core knows", "broker {\n  log_roll_hours = 1,\n  log_roll_ms = 0,\n}",
       "config.lua:3: broker.log_roll_ms: got 0, expected 1 and more" },
   }
@@ -220,8 +239,12 @@ describe("a file that nobody would heed", function()
     { "sets variables for words", "broker = { id = 1 }",
       "config.lua:1: broker is a word of the configuration and cannot be set: write broker { ... }" },
     { "sets a unit", "KiB = 1000", "config.lua:1: KiB is a word of the configuration and cannot be set" },
-    { "sets only variables", "id = 1\nlisten = { '127.0.0.1:1' }",
+    { "sets only variables", "ide = 1\nlisteners = { '127.0.0.1:1' }",
       'config.lua: sets nothing; write broker { ... }, defaults { ... } and topic "name" { ... }' },
+    { "sets a key outside of the braces", "broker { id = 1 }\nretention_ms = days(7)",
+      "config.lua:2: retention_ms: is a variable here, which nothing reads; write defaults { retention_ms = ... }" },
+    { "sets a key of the broker outside of the braces", "\nworkers = 2\ntopic 'a' {}",
+      "config.lua:2: workers: is a variable here, which nothing reads; write broker { workers = ... }" },
   }
 
   it("may be one whose words are not called this time", function()

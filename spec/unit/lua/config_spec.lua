@@ -116,6 +116,7 @@ describe("config.lua", function()
   it("may use variables of its own", function()
     assert.equal(7, load("days_kept = 7\nfunction id() return days_kept end\nbroker { id = id() }").id)
     assert.equal(1, load("broker { id = rawget(_G, 'nothing') or 1 }").id)
+    assert.equal(4, load("workers = 4\nbroker { workers = workers }").workers)
   end)
 
   it("lets milliseconds win over hours, as Kafka does", function()
@@ -128,6 +129,8 @@ describe("config.lua", function()
       ["9007199254740993LL"] = 9007199254740993LL,
       ["'9007199254740993'"] = 9007199254740993LL,
       ["9223372036854775807LL"] = 9223372036854775807LL,
+      ["0009223372036854775807ll"] = 9223372036854775807LL,
+      ["--[[9999999999999999999999LL]] 5"] = 5LL,
       ["1e15"] = 1000000000000000LL,
       ["-1"] = -1LL,
     } do

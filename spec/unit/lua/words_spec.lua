@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The small modules of lua/luka/config/ that need no C.
 package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+local amount = require "luka.config.amount"
 local failure = require "luka.config.failure"
 local suggest = require "luka.config.suggest"
 local units = require "luka.units"
@@ -90,6 +91,50 @@ describe("luka.config.failure", function()
     assert.equal("config.lua:12: broker.id: wrong", tostring(failure.new({ source = "config.lua", line = 12 }, "broker.id", "wrong")))
     assert.equal("config.lua: wrong", tostring(failure.new({ source = "config.lua" }, nil, "wrong")))
     assert.equal("--set id: wrong", tostring(failure.new({ source = "--set" }, "id", "wrong")))
+  end)
+end)
+
+describe("luka.config.amount", function()
+  it("says what to write for a text with a unit", function()
+    for _, case in ipairs {
+      { "7d", "ms", "days(7)", 604800000 }, { " 7 days ", "ms", "days(7)", 604800000 }, { "1.5h", "ms", "hours(1.5)", 5400000 },
+      { "2w", "ms", "days(14)", 1209600000 }, { "90min", "ms", "minutes(90)", 5400000 }, { "5S", "ms", "seconds(5)", 5000 },
+      { "250ms", "ms", "250", 250 }, { "days(7)", "ms", "days(7)", 604800000 }, { "7d", "hours", "168", 168 },
+      { "2h", "minutes", "120", 120 }, { "10MB", "bytes", "10 * MiB", 10485760 }, { "64 * MiB", "bytes", "64 * MiB", 67108864 },
+      { "1.5g", "bytes", "1.5 * GiB", 1610612736 }, { "2TiB", "bytes", "2048 * GiB", 2199023255552 },
+      { "512b", "bytes", "512", 512 },
+    } do
+      assert.same({ case[3], case[4] }, { amount.rewrite(case[1], case[2]) }, case[1])
+    end
+  end)
+
+  it("says nothing for a text that is none, has another unit, or no whole number of them", function()
+    for _, case in ipairs {
+      { "", "ms" }, { "7", "ms" }, { "d", "ms" }, { "7 moons", "ms" }, { "7d", "bytes" }, { "10MB", "ms" },
+      { "90min", "hours" }, { "0.3b", "bytes" }, { "99999999999d", "ms" }, { "-7d", "ms" }, { "os.exit(1)", "ms" },
+    } do
+      assert.is_nil((amount.rewrite(case[1], case[2])), case[1])
+    end
+  end)
+
+  it("writes numbers with the largest unit that says all", function()
+    assert.equal("days(7)", amount.format(604800000, "ms"))
+    assert.equal("hours(25)", amount.format("90000000", "ms"))
+    assert.equal("1500", amount.format(1500, "ms"))
+    assert.equal("512 * MiB", amount.format(536870912, "bytes"))
+    assert.equal("1048588", amount.format("1048588", "bytes"))
+    for _, text in ipairs { "-1", "0", "9223372036854775807", "7" } do
+      assert.equal(text, amount.format(text, "ms"))
+      assert.equal(text, amount.format(text, nil))
+    end
+  end)
+
+  it("knows what a key counts in", function()
+    for key, unit in pairs { retention_ms = "ms", ["log.retention.hours"] = "hours", segment_bytes = "bytes" } do
+      assert.equal(unit, amount.unit(key))
+    end
+    assert.is_nil(amount.unit "num_partitions")
+    assert.is_nil(amount.unit "bytes")
   end)
 end)
 
