@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,21 +51,17 @@ static const char fuzz_source[] =
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static lua_State *vm;
-  if (vm == NULL) {
-    vm = luaL_newstate();
-    CHECK(vm != NULL);
-    luaL_openlibs(vm);
-    CHECK(luaL_loadstring(vm, fuzz_source) == 0);
-    native_record_open(vm);
-  }
-  lua_pushvalue(vm, 1);
-  lua_pushvalue(vm, 2);
+  // A state for each input: what it forgets to free is a leak of this input.
+  lua_State *vm = luaL_newstate();
+  CHECK(vm != NULL);
+  luaL_openlibs(vm);
+  CHECK(luaL_loadstring(vm, fuzz_source) == 0);
+  native_record_open(vm);
   lua_pushlstring(vm, (const char *)data, size);
   if (lua_pcall(vm, 2, 0, 0) != 0) {
     fprintf(stderr, "%s\n", lua_tostring(vm, -1));
     CHECK(false);
   }
-  lua_settop(vm, 2);
+  lua_close(vm);
   return 0;
 }
