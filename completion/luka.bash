@@ -221,11 +221,12 @@ _luka_lua()
   mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.lua' -- "$cur")
 }
 
-# The topics of the broker that `luka console` would talk to; none when there is no such broker.
+# The topics of the broker that `luka console` would talk to; none when there is no such broker. Only what can be a name
+# is taken, as compgen expands what it is given.
 _luka_topic()
 {
   local names
-  names=$("${COMP_WORDS[0]}" console --json -e 'topics()' 2>/dev/null </dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
+  names=$("${COMP_WORDS[0]}" console --json -e 'topics()' 2>/dev/null </dev/null | sed -n 's/.*"name":"\([A-Za-z0-9._-]*\)".*/\1/p')
   _luka_word "$names"
 }
 

@@ -85,6 +85,14 @@ log_dirs = nil
 ---@type fun(): table[]
 brokers = nil
 
+--- Has the broker read its configuration again, and shows what came of it.
+---@type fun(): table[]
+reload = nil
+
+--- Stops the broker cleanly, as SIGTERM does, once this code has ended.
+---@type fun()
+stop = nil
+
 --- Lists the words, or says more about one.
 ---@type fun(word?: any): table[]?
 help = nil

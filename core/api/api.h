@@ -26,14 +26,12 @@ struct worker;
 
 /// Borrowed by all handlers; constant while the server runs.
 struct api {
-  int32_t broker_id;                  ///< this broker
-  const struct broker_config *config; ///< as configured at the start: only what cannot change while the broker runs is
-                                      ///< read here, the rest from the metadata image
-  struct metadata_cache *metadata;    ///< the image of the cluster
-  struct controller *controller;      ///< topic changes go there
-  struct replica_manager *replicas;   ///< partitions with a replica here
-  struct log_manager *logs;           ///< data directories
-  struct pool *pool;                  ///< for what waits for disks
+  int32_t broker_id;                ///< this broker
+  struct metadata_cache *metadata;  ///< the image of the cluster
+  struct controller *controller;    ///< topic changes go there
+  struct replica_manager *replicas; ///< partitions with a replica here
+  struct log_manager *logs;         ///< data directories
+  struct pool *pool;                ///< for what waits for disks
 };
 
 /// One worker's part; owned by its thread.
@@ -74,6 +72,10 @@ struct api_handler {
 
 /// All handlers, by rising key.
 const struct api_handler *api_handlers(int *count);
+
+/// The broker's configuration that is in force now, part of the metadata image; borrowed until the end of the turn.
+/// Once clients are served.
+const struct broker_config *api_config(const struct api *api);
 
 /// The handler of a key, or NULL.
 const struct api_handler *api_handler_find(int16_t key);

@@ -97,7 +97,7 @@ void delete_topics_handle(struct request *req)
   if (!request_check_count(req, delete_topics_count(req))) {
     return;
   }
-  if (!req->api->config->delete_topic_enable) {
+  if (!api_config(req->api)->delete_topic_enable) {
     int16_t error = req->version >= DELETE_TOPICS_DISABLED ? WIRE_TOPIC_DELETION_DISABLED : WIRE_INVALID_REQUEST;
     delete_topics_fail(req, error, "Topics cannot be deleted: delete.topic.enable is false.");
     return;

@@ -217,7 +217,7 @@ void describe_topic_partitions_handle(struct request *req)
   if (!request_check_count(req, body->topics_count)) {
     return;
   }
-  int32_t most = req->api->config->max_request_partition_size_limit;
+  int32_t most = api_config(req->api)->max_request_partition_size_limit;
   int32_t wanted = body->response_partition_limit > 1 ? body->response_partition_limit : 1;
   struct describe_page page = {
       .req = req,

@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "metadata/image.h"
 #include "network/frame.h"
 #include "network/server.h"
 #include "os/clock.h"
@@ -68,6 +69,11 @@ const struct api_handler *api_handler_find(int16_t key)
     }
   }
   return NULL;
+}
+
+const struct broker_config *api_config(const struct api *api)
+{
+  return metadata_cache_get(api->metadata)->config;
 }
 
 /// Reads the request's header and body; on failure error_last() says what was wrong.

@@ -404,7 +404,7 @@ void fetch_handle(struct request *req)
   fetch->req = req;
   fetch->is_committed = body->isolation_level == 1;
   fetch->is_replica = (req->version >= 15 ? body->replica_state.replica_id : body->replica_id) >= 0;
-  int32_t limit = req->api->config->fetch_max_bytes;
+  int32_t limit = api_config(req->api)->fetch_max_bytes;
   fetch->max_bytes = body->max_bytes < limit ? body->max_bytes : limit;
   fetch->min_bytes = body->min_bytes < fetch->max_bytes ? body->min_bytes : fetch->max_bytes;
   fetch->deadline_ms = clock_mono_ms() + (body->max_wait_ms > 0 ? body->max_wait_ms : 0);

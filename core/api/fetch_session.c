@@ -49,7 +49,6 @@ struct fetch_sessions {
   struct api_worker *worker; ///< borrowed
   struct list list;          ///< struct fetch_session, least recently used first
   int32_t count;             ///< sessions
-  int32_t max;               ///< this worker's share of max.incremental.fetch.session.cache.slots
   int64_t items;             ///< partitions in all of them
 };
 
@@ -222,9 +221,6 @@ struct fetch_sessions *fetch_sessions_new(struct api_worker *worker)
   struct fetch_sessions *sessions = mem_zalloc(sizeof *sessions);
   sessions->worker = worker;
   list_create(&sessions->list);
-  int32_t slots = worker->api->config->max_incremental_fetch_session_cache_slots;
-  int32_t workers = server_worker_count(worker->worker->server);
-  sessions->max = (slots + workers - 1) / workers;
   return sessions;
 }
 
@@ -298,12 +294,20 @@ static int32_t fetch_session_new_id(struct fetch_sessions *sessions)
   }
 }
 
+/// How many there may be: this worker's share of max.incremental.fetch.session.cache.slots.
+static int32_t fetch_session_max(const struct api_worker *worker)
+{
+  int32_t slots = api_config(worker->api)->max_incremental_fetch_session_cache_slots;
+  int32_t workers = server_worker_count(worker->worker->server);
+  return slots / workers + (slots % workers > 0);
+}
+
 /// A new session, or NULL when the cache is full of sessions in use.
 static struct fetch_session *fetch_session_new(struct fetch_sessions *sessions, struct api_client *client,
                                                bool uses_topic_ids)
 {
   int64_t now_ms = clock_mono_ms();
-  if (sessions->count >= sessions->max) {
+  if (sessions->count >= fetch_session_max(sessions->worker)) {
     if (list_is_empty(&sessions->list)) {
       return NULL;
     }

@@ -338,7 +338,7 @@ void metadata_handle(struct request *req)
   } else {
     struct wire_string *missing = request_array(req, body->topics_count, sizeof *missing);
     int32_t missing_count = metadata_fill_topics(&view, &resp, missing);
-    if (body->allow_auto_topic_creation && req->api->config->auto_create_topics_enable) {
+    if (body->allow_auto_topic_creation && api_config(req->api)->auto_create_topics_enable) {
       metadata_create(req, missing, missing_count);
     }
   }

@@ -2,6 +2,7 @@
 #include "base/slog.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,18 +11,23 @@
 
 enum { SLOG_TEXT_SIZE = 2048, SLOG_LINE_SIZE = 3 * SLOG_TEXT_SIZE + 128 };
 
-static enum slog_level slog_limit = SLOG_INFO;
+static _Atomic(enum slog_level) slog_limit = SLOG_INFO;
 static bool slog_json;
 
 void slog_setup(enum slog_level level, bool json)
 {
-  slog_limit = level;
+  slog_set_level(level);
   slog_json = json;
+}
+
+void slog_set_level(enum slog_level level)
+{
+  atomic_store_explicit(&slog_limit, level, memory_order_relaxed);
 }
 
 bool slog_is_on(enum slog_level level)
 {
-  return level <= slog_limit;
+  return level <= atomic_load_explicit(&slog_limit, memory_order_relaxed);
 }
 
 /// Copies text, escaping what would break a line or a JSON string; returns the end.

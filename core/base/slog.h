@@ -11,6 +11,9 @@ enum slog_level { SLOG_ERROR, SLOG_WARN, SLOG_INFO, SLOG_DEBUG };
 /// Sets what is printed; call before threads start.
 void slog_setup(enum slog_level level, bool json);
 
+/// Changes the level, at any time. Any thread.
+void slog_set_level(enum slog_level level);
+
 bool slog_is_on(enum slog_level level);
 
 /// Prints one line; the text has no newline and needs no full stop. Bytes that are not printable are escaped.

@@ -26,13 +26,14 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "broker/adoption.h"
+#include "broker/file_share.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/reload.h"
 #include "broker/scripting.h"
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
-#include "log/log_file.h"
 #include "log/log_manager.h"
 #include "lua/config.h"
 #include "lua/script.h"
@@ -41,19 +42,11 @@
 #include "metadata/metastore_local.h"
 #include "network/server.h"
 #include "os/clock.h"
-#include "os/limits.h"
 #include "replica/manager.h"
 
 enum {
   BROKER_POOL_THREADS = 4,
   BROKER_DRAIN_MS = 5000,
-  BROKER_FILES_UNKNOWN = 1024, // descriptors, when the system does not tell the limit
-  BROKER_FILES_OTHER = 128,    // for what is neither a connection nor a segment: listeners, locks, indexes, metastore
-  BROKER_FILES_WORKER = 4,     // for each worker's loop
-  BROKER_SEGMENTS_MIN = 64,    // segment files that may stay open
-  BROKER_SEGMENTS_MAX = 8192,
-  BROKER_CONNECTIONS_MIN = 16,
-  BROKER_FILES_LOW = 1024, // limit on open files that is worth a warning
 };
 
 struct broker {
@@ -76,6 +69,7 @@ struct broker {
   bool has_metadata;                                        ///< `metadata` was created
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
+  struct reloader *reloader;                                ///< reads the configuration again
   struct server *server;                                    ///< connections
   struct api api;                                           ///< what handlers work with
   struct scripting scripting;                               ///< what the script thread works with
@@ -173,6 +167,13 @@ static void broker_configured(void *arg, const struct broker_config *config)
   server_set_max_connections(broker->server, config->max_connections);
   log_manager_configure(broker->logs, config->num_recovery_threads_per_data_dir, config->producer_id_expiration_ms,
                         config->log_segment_delete_delay_ms);
+  struct log_manager_intervals intervals = {
+      .retention_check_ms = config->log_retention_check_interval_ms,
+      .flush_checkpoint_ms = config->log_flush_offset_checkpoint_interval_ms,
+      .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
+      .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
+  };
+  log_manager_set_intervals(broker->logs, &intervals);
 }
 
 static void broker_loaded(void *arg, int result)
@@ -208,37 +209,6 @@ static void broker_stop_controller_step(struct mail *mail)
 }
 
 // ---- start ----
-
-/// Shares out the descriptors that the process may have: a quarter for segment files that stay open (they are closed
-/// and opened again as they are needed, and one in use is never closed), most of the rest for connections.
-///
-/// @return the most connections that there may be at a time, whatever max.connections says
-static int broker_share_files(const struct broker *broker)
-{
-  const struct broker_config *config = &broker->options->config->broker;
-  uint64_t before = 0;
-  uint64_t limit = BROKER_FILES_UNKNOWN;
-  if (limits_raise_files(&before, &limit) < 0) {
-    slog_warn("%s", error_last()->message);
-  }
-  int files = limit < INT32_MAX ? (int)limit : INT32_MAX;
-  int segments = files / 4;
-  segments = segments < BROKER_SEGMENTS_MIN   ? BROKER_SEGMENTS_MIN
-             : segments > BROKER_SEGMENTS_MAX ? BROKER_SEGMENTS_MAX
-                                              : segments;
-  int connections = files - segments - BROKER_FILES_OTHER - BROKER_FILES_WORKER * broker->options->workers;
-  connections = connections < BROKER_CONNECTIONS_MIN ? BROKER_CONNECTIONS_MIN : connections;
-  log_file_set_budget(segments);
-  if (files < BROKER_FILES_LOW) {
-    slog_warn("the limit on open files is only %d: %d connections and %d open segments at a time; raise it (ulimit -n)",
-              files, connections, segments);
-  }
-  if (config->max_connections > connections && broker_config_is_set(config, BROKER_CONFIG_max_connections)) {
-    slog_warn("max_connections is %d, but the limit on open files (%d) allows %d", config->max_connections, files,
-              connections);
-  }
-  return connections;
-}
 
 /// Puts texts around the latest error's sentence; returns `result`.
 static int broker_add(int result, const char *before, const char *behind)
@@ -380,9 +350,8 @@ static int broker_open_server(struct broker *broker)
       .backlog = config->socket_listen_backlog_size,
   };
   TRY(memory_share(config, &settings.max_request_memory, &settings.max_answer_memory));
-  settings.connection_room = broker_share_files(broker);
+  settings.connection_room = file_share(config, options->workers);
   struct connection_callbacks callbacks;
-  broker->api.config = config;
   broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
   broker->api.pool = broker->pool;
@@ -421,7 +390,6 @@ static void broker_make_replicas(struct broker *broker)
       .control = &broker->control,
       .workers = broker->worker_loops,
       .worker_count = workers,
-      .reserve_bytes = broker->options->log_dir_reserve_bytes,
   };
   broker->replicas = replica_manager_new(&settings);
   struct log_manager_hooks hooks;
@@ -429,26 +397,6 @@ static void broker_make_replicas(struct broker *broker)
   log_manager_set_hooks(broker->logs, &hooks);
   broker->api.replicas = broker->replicas;
   broker->api.logs = broker->logs;
-}
-
-/// The topic blocks of the configuration as the controller takes them.
-static const struct static_topic *broker_static_topics(struct broker *broker)
-{
-  const struct lua_config *config = broker->options->config;
-  struct static_topic *topics = arena_alloc(&broker->arena, (size_t)config->topic_count * sizeof *topics);
-  for (int i = 0; i < config->topic_count; i++) {
-    const struct lua_config_topic *block = &config->topics[i];
-    topics[i] = (struct static_topic){
-        .name = block->name,
-        .partitions = block->partitions,
-        .replication_factor = block->replication_factor,
-        .configs = block->configs,
-        .config_count = block->config_count,
-        .text = block->text,
-        .place = arena_printf(&broker->arena, "%s:%d", block->source, block->line),
-    };
-  }
-  return topics;
 }
 
 static int broker_load(struct broker *broker)
@@ -462,7 +410,7 @@ static int broker_load(struct broker *broker)
       .endpoint_count = broker->options->listen_count,
       .cluster_id = cluster_id[0] != '\0' ? cluster_id : NULL,
       .is_clean_start = log_manager_was_clean(broker->logs),
-      .static_topics = broker_static_topics(broker),
+      .static_topics = options_topics(config, &broker->arena),
       .static_topic_count = config->topic_count,
       .adoption = broker->adoption.is_adopting ? &broker->adoption.found : NULL,
       .store = broker->store,
@@ -473,6 +421,13 @@ static int broker_load(struct broker *broker)
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;
+  struct reloader_settings reloader = {.options = broker->options,
+                                       .control = &broker->control,
+                                       .pool = broker->pool,
+                                       .controller = broker->controller,
+                                       .logs = broker->logs,
+                                       .server = broker->server};
+  broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
   broker->is_control_running = true;
   return broker_run_step(broker, broker_load_step);
@@ -513,8 +468,11 @@ static int broker_build(struct broker *broker)
       .broker_id = broker->id,
       .cluster_id = controller_cluster_id(broker->controller),
       .server = broker->server,
+      .reloader = broker->reloader,
   };
-  return scripting_start(&broker->scripting, &broker->script);
+  TRY(scripting_start(&broker->scripting, &broker->script));
+  reloader_start(broker->reloader, broker->script);
+  return 0;
 }
 
 int broker_start(const struct broker_options *options, struct broker **broker)
@@ -537,10 +495,18 @@ int broker_start(const struct broker_options *options, struct broker **broker)
   return 0;
 }
 
+void broker_reload(struct broker *broker)
+{
+  reloader_signal(broker->reloader);
+}
+
 // ---- stop ----
 
 int broker_stop(struct broker *broker)
 {
+  if (broker->is_control_running) {
+    reloader_stop(broker->reloader);
+  }
   script_stop(broker->script);
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);
@@ -564,6 +530,7 @@ int broker_stop(struct broker *broker)
     log_manager_abandon(broker->logs);
   }
   script_delete(broker->script);
+  reloader_delete(broker->reloader);
   controller_delete(broker->controller);
   replica_manager_delete(broker->replicas);
   if (broker->store != NULL) {

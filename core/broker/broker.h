@@ -14,6 +14,10 @@ struct broker_options;
 /// @return 0, or a negative ERR_*; error_last() has one line for the user, and nothing is left running
 int broker_start(const struct broker_options *options, struct broker **broker);
 
+/// Reads the configuration again and puts it in force (reload.h), for SIGHUP: what it did is in the log. Any thread
+/// between start and stop; does not wait.
+void broker_reload(struct broker *broker);
+
 /// Stops cleanly: no new connections, requests in flight answered, logs flushed, checkpoints and markers written.
 ///
 /// @param broker  taken

@@ -2,7 +2,9 @@
 #include "broker/command.h"
 
 #include <luajit.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +53,18 @@ static void command_stop_at_once(int number)
   _exit(128 + number);
 }
 
+static pthread_t command_thread;                 ///< the main thread
+static _Atomic(bool) command_is_asked_by_script; ///< stop() was called, and sent the signal
+
+/// Has the main thread stop the broker.
+static void command_ask_stop(void)
+{
+  atomic_store(&command_is_asked_by_script, true);
+  pthread_kill(command_thread, SIGTERM);
+}
+
 /// Waits until the broker is asked to stop. The signals are blocked in all threads.
-static void command_wait(const sigset_t *signals)
+static void command_wait(const sigset_t *signals, struct broker *broker)
 {
   for (;;) {
     int number = 0;
@@ -60,11 +72,14 @@ static void command_wait(const sigset_t *signals)
       continue;
     }
     if (number == SIGHUP) {
-      slog_warn("SIGHUP: reload is not supported yet; restart the broker to apply a new configuration");
+      slog_info("SIGHUP: reading the configuration again");
+      broker_reload(broker);
       continue;
     }
     command_asked_ms = clock_mono_ms();
-    slog_info("stopping: %s", number == SIGTERM ? "SIGTERM" : "SIGINT");
+    slog_info("stopping: %s", atomic_load(&command_is_asked_by_script) ? "stop() in a console"
+                              : number == SIGTERM                      ? "SIGTERM"
+                                                                       : "SIGINT");
     struct sigaction at_once = {.sa_handler = command_stop_at_once, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &at_once, NULL);
     sigaction(SIGINT, &at_once, NULL);
@@ -128,6 +143,7 @@ static int command_serve_options(const struct lua_cli_serve *serve, const struct
                                  const sigset_t *signals)
 {
   struct broker *broker = NULL;
+  command_thread = pthread_self();
   int result = broker_start(options, &broker);
   if (result < 0) {
     // The message for a line of the configuration begins with its place, as others about the configuration do.
@@ -136,7 +152,7 @@ static int command_serve_options(const struct lua_cli_serve *serve, const struct
     lua_cli_fail(message, serve->is_json);
     return result == ERR_CONFIG || result == ERR_TOPIC_BLOCK ? COMMAND_USAGE : COMMAND_FAILED;
   }
-  command_wait(signals);
+  command_wait(signals, broker);
   result = broker_stop(broker);
   if (result < 0) {
     slog_error("stopped, but not cleanly: %s", error_last()->message);
@@ -180,6 +196,11 @@ static int command_serve(const struct lua_cli_serve *serve)
     lua_cli_fail(error_last()->message, serve->is_json);
   } else {
     options.is_adopting = serve->is_adopting;
+    options.config_file = serve->path;
+    options.sets = serve->sets;
+    options.set_count = serve->set_count;
+    options.has_log_level = serve->log_level >= 0;
+    options.ask_stop = command_ask_stop;
     command_announce(serve, &options);
     command_warn(&config);
     status = command_serve_options(serve, &options, &signals);

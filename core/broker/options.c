@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "controller/controller.h"
 #include "lua/config.h"
 
 int options_create(const struct lua_config *config, struct broker_options *options)
@@ -34,6 +36,24 @@ void options_destroy(struct broker_options *options)
 {
   mem_free(options->metadata);
   options->metadata = NULL;
+}
+
+const struct static_topic *options_topics(const struct lua_config *config, struct arena *arena)
+{
+  struct static_topic *topics = arena_alloc(arena, (size_t)(config->topic_count + 1) * sizeof *topics);
+  for (int i = 0; i < config->topic_count; i++) {
+    const struct lua_config_topic *block = &config->topics[i];
+    topics[i] = (struct static_topic){
+        .name = block->name,
+        .partitions = block->partitions,
+        .replication_factor = block->replication_factor,
+        .configs = block->configs,
+        .config_count = block->config_count,
+        .text = block->text,
+        .place = arena_printf(arena, "%s:%d", block->source, block->line),
+    };
+  }
+  return topics;
 }
 
 /// Appends the components of `rest` to `path`, which has room for them, without "." and "..".

@@ -9,6 +9,9 @@
 
 #include "lua/config.h"
 
+struct arena;
+struct static_topic;
+
 struct broker_options {
   int32_t id;                      ///< of this broker, 0 and above
   bool is_id_set;                  ///< false: the id that the data directories name comes first
@@ -23,6 +26,12 @@ struct broker_options {
   int workers;                     ///< network threads; 0: one per core
   int64_t log_dir_reserve_bytes;   ///< free space below which a log directory takes no more writes
   const struct lua_config *config; ///< Kafka's broker configs (config->broker), topics and all the rest
+  // Where the configuration was read, for a reload.
+  const char *config_file;            ///< NULL: no file
+  const struct config_override *sets; ///< --set
+  int set_count;                      ///< how many
+  bool has_log_level;                 ///< --log-level: the configuration's log_level means nothing
+  void (*ask_stop)(void);             ///< has broker_stop() called soon; any thread. NULL: nobody can be asked
 };
 
 /// Works out the options of a configuration.
@@ -33,6 +42,10 @@ struct broker_options {
 int options_create(const struct lua_config *config, struct broker_options *options);
 
 void options_destroy(struct broker_options *options);
+
+/// The topic blocks of a configuration as the controller takes them: config->topic_count of them, in the arena, their
+/// texts borrowed from the configuration.
+const struct static_topic *options_topics(const struct lua_config *config, struct arena *arena);
 
 /// The one absolute spelling of a path whose last folders may not exist yet: data directories remember where their
 /// metastore is, and "data", "./data/" and a symbolic link to it are the same place.

@@ -6,9 +6,13 @@
 
 #include <stdint.h>
 
+#include "lua/script.h"
+
 struct broker_options;
-struct script;
+struct reloader;
 struct server;
+
+enum { SCRIPTING_SERVICES = 1 };
 
 /// What it works with; borrowed until script_stop().
 struct scripting {
@@ -16,6 +20,9 @@ struct scripting {
   int32_t broker_id;                    ///< of this broker
   const char *cluster_id;               ///< of its cluster
   struct server *server;                ///< accepts already
+  struct reloader *reloader;            ///< reads the configuration again
+  // Made by scripting_start().
+  struct script_service services[SCRIPTING_SERVICES]; ///< reload(): what reload_report_json() says, or why not
 };
 
 /// Opens the console, where there is to be one, and starts the script thread. A disk on which there is no room for a

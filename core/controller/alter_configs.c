@@ -172,7 +172,6 @@ static void decide_and_write(struct controller *controller, const struct metasto
   struct alter_work *work = controller->alter;
   struct alter_plan_context context = {
       .image = metadata_cache_get(controller->settings.cache),
-      .base = controller->settings.config,
       .config = controller->config,
   };
   alter_plan_make(&context, alter, work->found, &work->plan);
@@ -217,19 +216,25 @@ static void log_change(const struct controller_alter_resource *resource, const s
   }
 }
 
+struct metadata_topic *controller_lay_config(const struct metadata_topic *topic, const struct broker_config *config)
+{
+  struct topic_config values;
+  topic_config_lay(&config->topic, topic->overrides, topic->override_count, &values);
+  return topic_config_equal(&values, &topic->config)
+             ? NULL
+             : metadata_topic_with_config(topic, topic->overrides, topic->override_count, &values);
+}
+
 /// Lays a new broker configuration over the topics, those that the request changes included.
 static void lay_config(struct metadata_draft *draft, const struct metadata_topic *topic,
                        const struct broker_config *config, struct controller *controller)
 {
-  struct topic_config values;
-  topic_config_lay(&config->topic, topic->overrides, topic->override_count, &values);
-  if (topic_config_equal(&values, &topic->config)) {
-    return;
+  struct metadata_topic *laid = controller_lay_config(topic, config);
+  if (laid) {
+    metadata_topic_ref(laid);
+    controller->topics[controller->topic_count++] = laid;
+    metadata_draft_put_topic(draft, laid);
   }
-  struct metadata_topic *laid = metadata_topic_with_config(topic, topic->overrides, topic->override_count, &values);
-  metadata_topic_ref(laid);
-  controller->topics[controller->topic_count++] = laid;
-  metadata_draft_put_topic(draft, laid);
 }
 
 /// Makes the next image, and lists the topics whose logs get other settings.

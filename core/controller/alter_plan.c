@@ -342,10 +342,9 @@ static int16_t decide_broker(struct alter_decision *decision, const struct broke
   int32_t heeded_count = pick_heeded(decision->configs, decision->count, heeded);
   struct config_entry other[BROKER_CONFIG_COUNT];
   int other_count = broker_config_layer_entries(before, is_cluster ? BROKER_LAYER_OWN : BROKER_LAYER_CLUSTER, other);
-  int result =
-      is_cluster
-          ? broker_config_overlay(decision->context->base, heeded, heeded_count, other, other_count, made, message)
-          : broker_config_overlay(decision->context->base, other, other_count, heeded, heeded_count, made, message);
+  const struct broker_config *base = decision->context->config; // for what is configured
+  int result = is_cluster ? broker_config_overlay(base, heeded, heeded_count, other, other_count, made, message)
+                          : broker_config_overlay(base, other, other_count, heeded, heeded_count, made, message);
   if (result < 0) {
     return refuse(decision, WIRE_INVALID_REQUEST, message);
   }

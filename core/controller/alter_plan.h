@@ -13,8 +13,7 @@
 /// What decisions depend on; all borrowed.
 struct alter_plan_context {
   const struct metadata_image *image; ///< the cluster as it is
-  const struct broker_config *base;   ///< what was configured at the start
-  const struct broker_config *config; ///< the same with what was set at run time
+  const struct broker_config *config; ///< in force: what is configured, with what was set at run time
 };
 
 /// What the metastore has of a resource.

@@ -63,6 +63,7 @@ void controller_delete(struct controller *controller)
     loader_free(controller->loader);
   }
   controller_alter_drop(controller->alter); // before its request ends, whose arena it is in
+  controller_reload_drop(controller->reload);
   complete_all(controller);
   unremoved_drop(controller);
   drop_topics(controller);
@@ -106,6 +107,11 @@ static struct controller_alter *alter_of(struct controller_request *request)
   return CONTAINER_OF(request, struct controller_alter, base);
 }
 
+static struct controller_reload *reload_of(struct controller_request *request)
+{
+  return CONTAINER_OF(request, struct controller_reload, base);
+}
+
 static void deliver(struct mail *mail)
 {
   struct controller_request *request = CONTAINER_OF(mail, struct controller_request, mail);
@@ -124,6 +130,9 @@ static void deliver(struct mail *mail)
       break;
     case CONTROLLER_ALTER:
       alter_of(request)->done(alter_of(request));
+      break;
+    case CONTROLLER_RELOAD:
+      reload_of(request)->done(reload_of(request));
       break;
   }
 }
@@ -195,6 +204,9 @@ static void fail_request(struct controller_request *request, int16_t code, const
     case CONTROLLER_ALTER:
       fail_alter(alter_of(request), code, message);
       break;
+    case CONTROLLER_RELOAD:
+      reload_of(request)->error = message;
+      break;
     case CONTROLLER_PRODUCER_ID:
       producer_id_of(request)->id = -1;
       producer_id_of(request)->error_code = code;
@@ -214,6 +226,8 @@ static struct event_loop *reply_of(struct controller_request *request)
       return grow_of(request)->reply;
     case CONTROLLER_ALTER:
       return alter_of(request)->reply;
+    case CONTROLLER_RELOAD:
+      return reload_of(request)->reply;
     default:
       return producer_id_of(request)->reply;
   }
@@ -231,6 +245,8 @@ static struct arena *arena_of(struct controller *controller, struct controller_r
       return grow_of(request)->arena;
     case CONTROLLER_ALTER:
       return alter_of(request)->arena;
+    case CONTROLLER_RELOAD:
+      return reload_of(request)->arena;
     default:
       return &controller->arena;
   }
@@ -299,6 +315,8 @@ void controller_finish(struct controller *controller)
   drop_topics(controller);
   controller_alter_drop(controller->alter);
   controller->alter = NULL;
+  controller_reload_drop(controller->reload);
+  controller->reload = NULL;
   metastore_request_clear(&controller->request);
   arena_reset(&controller->arena);
   answer(request);
@@ -455,6 +473,8 @@ static void begin_change(struct controller *controller)
     controller_grow_begin(controller, grow_of(controller->current));
   } else if (controller->current->kind == CONTROLLER_ALTER) {
     controller_alter_begin(controller, alter_of(controller->current));
+  } else if (controller->current->kind == CONTROLLER_RELOAD) {
+    controller_reload_begin(controller, reload_of(controller->current));
   } else {
     create_begin(controller, create_of(controller->current));
   }
@@ -533,6 +553,11 @@ void controller_add_partitions(struct controller *controller, struct controller_
 void controller_alter_configs(struct controller *controller, struct controller_alter *alter)
 {
   post(controller, &alter->base, CONTROLLER_ALTER);
+}
+
+void controller_reload(struct controller *controller, struct controller_reload *reload)
+{
+  post(controller, &reload->base, CONTROLLER_RELOAD);
 }
 
 void controller_new_producer_id(struct controller *controller, struct controller_producer_id *request)

@@ -26,6 +26,7 @@ struct event_loop;
 struct controller;
 struct controller_change;
 struct metastore;
+struct static_topic_change;
 
 // ---- what the controller needs ----
 
@@ -102,12 +103,14 @@ struct controller_settings {
   int32_t endpoint_count;                    ///< >= 1
   const char *cluster_id;                    ///< the id of the data directories, or NULL: the metastore's, or a new one
   bool is_clean_start; ///< the last stop was clean: leader epochs stay as they were; otherwise each rises by one
-  const struct static_topic *static_topics;   ///< topic blocks, applied by controller_load() where they have changed
+  const struct static_topic *static_topics;   ///< topic blocks, applied by controller_load() where they have changed;
+                                              ///< only for the load
   int32_t static_topic_count;                 ///< how many
   const struct controller_adoption *adoption; ///< taken up by controller_load(); NULL: nothing is
   struct metastore *store;                    ///< opened on `loop`
   struct metadata_cache *cache;               ///< where images go
-  const struct broker_config *config;         ///< resolved; what is set at run time is laid over it
+  const struct broker_config *config;         ///< resolved; what is set at run time is laid over it. Only for the load:
+                                              ///< a reload brings another one
   struct event_loop *loop;                    ///< control
   struct controller_hooks hooks;              ///< copied
 };
@@ -149,6 +152,7 @@ enum controller_request_kind {
   CONTROLLER_DROP,        ///< a struct controller_drop
   CONTROLLER_GROW,        ///< a struct controller_grow
   CONTROLLER_PRODUCER_ID, ///< a struct controller_producer_id
+  CONTROLLER_RELOAD,      ///< a struct controller_reload
   CONTROLLER_ALTER,       ///< a struct controller_alter
 };
 
@@ -328,3 +332,44 @@ struct controller_producer_id {
 
 /// Gives a producer id (producer_ids.c). Any thread; never blocks.
 void controller_new_producer_id(struct controller *controller, struct controller_producer_id *request);
+
+// ---- another configuration ----
+
+enum controller_block_outcome {
+  CONTROLLER_BLOCK_SAME,    ///< applied already, and its topic is there
+  CONTROLLER_BLOCK_GONE,    ///< applied already, and its topic deleted since: it stays so
+  CONTROLLER_BLOCK_CREATED, ///< its topic was created
+  CONTROLLER_BLOCK_CHANGED, ///< applied to a topic that is there; that may have changed nothing but what is noted
+};
+
+/// What came of a topic block; texts are in the request's arena.
+struct controller_block {
+  enum controller_block_outcome outcome;     ///< what was done
+  int32_t partitions_before;                 ///< 0: the topic is new
+  int32_t partitions;                        ///< partitions that it has; with CONTROLLER_BLOCK_CREATED and _CHANGED
+  int32_t set_count;                         ///< configs that were set on a topic that was there
+  const struct static_topic_change *changes; ///< those
+};
+
+/// A request to put another configuration in force: all of it or, with an error, none. Embed it in what asks.
+struct controller_reload {
+  struct controller_request base;     ///< first; the controller's
+  struct arena *arena;                ///< of the request; the controller's until done
+  const struct broker_config *config; ///< as config.lua has it now, borrowed until done
+  const struct static_topic *topics;  ///< its topic blocks, borrowed until done
+  int32_t topic_count;                ///< how many
+  const struct broker_config *before; ///< out: what was in force; one reference, owned: broker_config_unref()
+  const struct broker_config *after;  ///< out: what is in force now; one reference, owned. Both NULL on failure
+  struct controller_block *blocks;    ///< out: one for each topic block, in the arena
+  const char *error;                  ///< out: one line on why nothing was done, in the arena; NULL: all was. With the
+                                      ///< place of a topic block in front
+  struct event_loop *reply;           ///< loop that `done` runs on; NULL: on the control thread
+  void (*done)(struct controller_reload *reload); ///< called once
+  void *arg;                                      ///< the caller's
+};
+
+/// Puts another configuration in force (reload.c): topic blocks that have changed, and the broker configs that can be
+/// changed while the broker runs. What clients have set stays set, and wins. A block that asks for what it cannot get
+/// (fewer partitions, other replicas) is an error here. Any thread; never blocks. When `done` runs, the image has it
+/// all, and the replicas are open.
+void controller_reload(struct controller *controller, struct controller_reload *reload);

@@ -2,8 +2,9 @@
 //
 // The controller's insides: controller.c (queue and changes), topic_plan.c and create_partitions.c (decisions), grow.c
 // (adding partitions), delete.c (deleting), writes.c (steps of metastore writes), load.c (start), static_topics.c (what
-// becomes of the topic blocks), adopt.c (what becomes of Kafka's partitions), producer_ids.c (ids for producers),
-// alter_configs.c (changes of configs).
+// becomes of the topic blocks), static_work.c (their way through a load or a reload), adopt.c (what becomes of Kafka's
+// partitions), producer_ids.c (ids for producers), alter_configs.c (changes of configs), reload.c (another
+// configuration).
 #pragma once
 
 #include "base/arena.h"
@@ -13,6 +14,7 @@
 
 struct alter_work;
 struct loader;
+struct reload_work;
 struct writes;
 
 enum controller_state {
@@ -40,6 +42,7 @@ struct controller {
   int32_t topic_count;            ///< how many
   const struct broker_config *config; ///< in force: a snapshot, one reference; NULL until the load has it
   struct alter_work *alter;           ///< the change of configs under way, in the arena, or NULL
+  struct reload_work *reload;         ///< the reload under way, in its request's arena, or NULL
   struct loader *loader;              ///< the load under way, or NULL
   void (*stopped)(void *arg);         ///< stopping: told when no request is under way; NULL otherwise
   void *stopped_arg;                  ///< for `stopped`
@@ -67,6 +70,15 @@ void controller_alter_begin(struct controller *controller, struct controller_alt
 
 /// Frees what a change of configs holds; NULL is fine.
 void controller_alter_drop(struct alter_work *work);
+
+/// Lays a broker configuration over a topic: one reference, owned; NULL where nothing of it changes.
+struct metadata_topic *controller_lay_config(const struct metadata_topic *topic, const struct broker_config *config);
+
+/// Works on a request to put another configuration in force, which is the current one.
+void controller_reload_begin(struct controller *controller, struct controller_reload *reload);
+
+/// Frees what a reload holds; NULL is fine.
+void controller_reload_drop(struct reload_work *work);
 
 /// Works on a request for a producer id, which is the current one: answers it, or first takes the next block.
 void controller_give_producer_id(struct controller *controller);

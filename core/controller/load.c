@@ -106,7 +106,7 @@ static int settle_cluster_id(struct loader *loader, const struct metastore_op *g
   char made[UUID_TEXT_SIZE];
   if (get->result == 0) {
     if (topic_nodes_read_cluster(&loader->arena, get->data, &id) < 0) {
-      return loader_corrupt(get->path);
+      return topic_nodes_corrupt(get->path);
     }
     if (wanted && strcmp(wanted, id) != 0) {
       return error_set(ERR_CONFIG, "the data directories belong to cluster %s, the metastore to cluster %s", wanted,
@@ -367,7 +367,9 @@ static void ask_static(struct loader *loader)
     return;
   }
   struct writes reads = {.arena = &loader->arena};
-  loader_ask_static(loader, &reads);
+  loader->work.blocks = loader->controller->settings.static_topics;
+  loader->work.block_count = loader->controller->settings.static_topic_count;
+  static_work_ask(&loader->work, &reads);
   submit(loader, &reads, read_static);
 }
 

@@ -7,7 +7,7 @@
 
 #include "controller/adopt.h"
 #include "controller/controller_private.h"
-#include "controller/static_topics.h"
+#include "controller/static_work.h"
 #include "controller/topic_nodes.h"
 
 /// A partition as it was found.
@@ -57,17 +57,13 @@ struct loader {
   struct adopt_topic *adopted;          ///< those that are new or get partitions, in the arena
   int32_t adopted_count;                ///< how many
   struct metadata_image *image;         ///< what will be published; one reference, owned
-  struct static_topic_plan *plans;      ///< one for each topic block, in the arena
-  int32_t plan_count;                   ///< how many are decided
+  struct static_work work;              ///< the topic blocks
   const struct metadata_topic **opened; ///< topics with the replicas that the blocks add
   int32_t opened_count;                 ///< how many
 };
 
 /// Frees a load with all that it holds.
 void loader_free(struct loader *loader);
-
-/// The error of a node that cannot be read: its path before the latest error's sentence. @return ERR_CORRUPT
-int loader_corrupt(const char *path);
 
 enum { LOADER_NAME_READS = 3 }; // children that are read before the configuration
 
@@ -110,9 +106,8 @@ int loader_take_adoption(struct loader *loader, const struct metastore_op *ops, 
 /// All is written: takes it into the image, adds it to what is to be opened, and says what was done.
 void loader_apply_adoption(struct loader *loader);
 
-/// Asks for what the topic blocks need; takes the answers, decides, and adds what has to be written: nothing when no
-/// block has changed. @return 0, ERR_CORRUPT, ERR_TOPIC_BLOCK
-void loader_ask_static(struct loader *loader, struct writes *reads);
+/// Takes the answers to what the topic blocks ask, decides, and adds what has to be written: nothing when no block has
+/// changed. @return 0, ERR_CORRUPT, ERR_TOPIC_BLOCK
 int loader_take_static(struct loader *loader, const struct metastore_op *ops, struct writes *writes);
 
 /// All is written: takes it into the image, lists what is to be opened, and says what was done.

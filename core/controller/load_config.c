@@ -23,7 +23,7 @@ static int take_node(struct loader *loader, const struct metastore_op *op, struc
     return 0;
   }
   if (topic_nodes_read_config(&loader->arena, op->data, configs, count) < 0) {
-    return loader_corrupt(op->path);
+    return topic_nodes_corrupt(op->path);
   }
   int32_t kept = 0;
   for (int32_t i = 0; i < *count; i++) {

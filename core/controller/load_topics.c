@@ -26,9 +26,7 @@ void loader_free(struct loader *loader)
   for (int32_t i = 0; i < loader->adopted_count; i++) {
     metadata_topic_unref(loader->adopted[i].topic);
   }
-  for (int32_t i = 0; i < loader->plan_count; i++) {
-    static_topics_destroy(&loader->plans[i]);
-  }
+  static_work_destroy(&loader->work);
   if (loader->image) {
     metadata_image_unref(loader->image);
   }
@@ -38,14 +36,6 @@ void loader_free(struct loader *loader)
   mem_free(loader->arenas);
   arena_destroy(&loader->arena);
   mem_free(loader);
-}
-
-int loader_corrupt(const char *path)
-{
-  // A copy: the new sentence is written over the old one.
-  char why[ERROR_MESSAGE_SIZE];
-  snprintf(why, sizeof why, "%s", error_last()->message);
-  return error_set(ERR_CORRUPT, "metastore node %.*s: %.*s", 300, path, 200, why);
 }
 
 // ---- names ----
@@ -131,12 +121,12 @@ static int take_topic(struct loader *loader, struct topic_load *topic, const str
   topic->has_partitions = ops[2].result == 0;
   topic->version = ops[0].stat.version;
   if (topic->is_there && topic_nodes_read_topic(&loader->arena, ops[0].data, &topic->node) < 0) {
-    return loader_corrupt(ops[0].path);
+    return topic_nodes_corrupt(ops[0].path);
   }
   // Kafka leaves this node empty where nothing was ever set.
   if (topic->has_config && ops[1].data &&
       topic_nodes_read_config(&loader->arena, ops[1].data, &topic->overrides, &topic->override_count) < 0) {
-    return loader_corrupt(ops[1].path);
+    return topic_nodes_corrupt(ops[1].path);
   }
   topic->partitions = arena_zalloc(&loader->arena, (size_t)topic->node.partition_count * sizeof *topic->partitions);
   return 0;
@@ -153,7 +143,7 @@ int loader_take_nodes(struct loader *loader, const struct metastore_op *ops)
     int32_t id = loader->live[i];
     struct metadata_broker **broker = &loader->brokers[loader->broker_count];
     if (topic_nodes_read_broker(&loader->arena, ops->data, id, ops->stat.create_zxid, broker) < 0) {
-      return loader_corrupt(ops->path);
+      return topic_nodes_corrupt(ops->path);
     }
     loader->broker_count++;
     loader->live[loader->live_count++] = id;
@@ -286,7 +276,7 @@ int loader_take_states(struct loader *loader, const struct metastore_op *ops, st
       part->has_state = ops[1].result == 0;
       part->version = ops[1].stat.version;
       if (part->has_state && topic_nodes_read_state(&loader->arena, ops[1].data, &part->state) < 0) {
-        return loader_corrupt(ops[1].path);
+        return topic_nodes_corrupt(ops[1].path);
       }
     }
   }

@@ -112,10 +112,14 @@ static int32_t merge(struct block_plan *work, const struct config_entry *old, in
   return different;
 }
 
-/// Names the configs of the block that its topic does not have, or has with another value: "a=1, b=2".
-static const char *describe_changes(struct block_plan *work, const struct config_entry *old, int32_t old_count)
+/// Lists the `set_configs` configs of the block that its topic does not have, or has with another value, and names them
+/// in a text: "a=1, b=2".
+static void describe_changes(struct block_plan *work, const struct config_entry *old, int32_t old_count)
 {
   const struct static_topic *block = work->block;
+  struct static_topic_plan *plan = work->plan;
+  struct static_topic_change *changes = arena_alloc(work->arena, (size_t)(plan->set_configs + 1) * sizeof *changes);
+  int32_t count = 0;
   const char *text = "";
   for (int32_t i = 0; i < block->config_count; i++) {
     const struct config_entry *config = &block->configs[i];
@@ -125,9 +129,12 @@ static const char *describe_changes(struct block_plan *work, const struct config
     }
     if (at == old_count || !old[at].value || strcmp(old[at].value, config->value) != 0) {
       text = arena_printf(work->arena, "%s%s%s=%s", text, text[0] ? ", " : "", config->name, config->value);
+      changes[count++] =
+          (struct static_topic_change){config->name, at < old_count ? old[at].value : NULL, config->value};
     }
   }
-  return text;
+  plan->changes = changes;
+  plan->set_text = text;
 }
 
 /// Places the partitions that a topic gets; they have as many replicas as those that it has.
@@ -183,7 +190,7 @@ static int plan_change(struct block_plan *work, const struct metadata_topic *old
   }
   plan->added_partitions = added;
   plan->set_configs = merge(work, found->configs, found->config_count, &plan->configs, &plan->config_count);
-  plan->set_text = describe_changes(work, found->configs, found->config_count);
+  describe_changes(work, found->configs, found->config_count);
   if (plan->set_configs > 0) {
     plan->before = metadata_topic_with_config(old, overrides, override_count, &config);
   }

@@ -28,6 +28,13 @@ struct static_topic_found {
   int32_t config_version;             ///< of that node
 };
 
+/// A config that a topic which is there gets another value of.
+struct static_topic_change {
+  const char *name;   ///< Kafka's name
+  const char *before; ///< what was set on the topic; NULL: nothing
+  const char *after;  ///< what the block says
+};
+
 /// What a block comes to. All zero: it was applied already, and its topic is there.
 struct static_topic_plan {
   bool is_applied;               ///< the block is applied now, and noted
@@ -39,10 +46,11 @@ struct static_topic_plan {
                                  ///< these; one reference, owned. NULL: none
   int32_t added_partitions;      ///< partitions that a topic which is there gets
   int32_t set_configs;           ///< configs of a topic which is there that get another value
-  const struct config_entry *configs; ///< with `set_configs`: all that is to be set on the topic, in the arena
-  int32_t config_count;               ///< how many
-  const char *set_text;    ///< with `set_configs`: those with another value, as "name=value, ...", in the arena
-  const char *warnings[2]; ///< what the block asks for and does not get, in the arena; NULL: nothing
+  const struct config_entry *configs;        ///< with `set_configs`: all that is to be set on the topic, in the arena
+  int32_t config_count;                      ///< how many
+  const struct static_topic_change *changes; ///< `set_configs` of them, in the arena
+  const char *set_text;                      ///< with `set_configs`: the changes as "name=value, ...", in the arena
+  const char *warnings[2];                   ///< what the block asks for and does not get, in the arena; NULL: nothing
 };
 
 /// Decides on a block.

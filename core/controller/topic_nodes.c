@@ -322,6 +322,14 @@ int topic_nodes_read_static(struct arena *arena, const char *text, const char **
   return result;
 }
 
+int topic_nodes_corrupt(const char *path)
+{
+  // A copy: the new sentence is written over the old one.
+  char why[ERROR_MESSAGE_SIZE];
+  snprintf(why, sizeof why, "%s", error_last()->message);
+  return error_set(ERR_CORRUPT, "metastore node %.*s: %.*s", 300, path, 200, why);
+}
+
 int topic_nodes_read_cluster(struct arena *arena, const char *text, const char **cluster_id)
 {
   json_t *json = NULL;

@@ -73,6 +73,9 @@ int topic_nodes_read_config(struct arena *arena, const char *text, struct config
 int topic_nodes_read_static(struct arena *arena, const char *text, const char **block_text);
 int topic_nodes_read_cluster(struct arena *arena, const char *text, const char **cluster_id);
 
+/// The error of a node that cannot be read: its path before the latest error's sentence. @return ERR_CORRUPT
+int topic_nodes_corrupt(const char *path);
+
 /// Reads a broker's registration; one reference, owned.
 int topic_nodes_read_broker(struct arena *arena, const char *text, int32_t id, int64_t epoch,
                             struct metadata_broker **broker);

@@ -177,7 +177,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   made->dirs = mem_array(config->dir_count, sizeof *made->dirs);
   made->writers = mem_array(config->dir_count, sizeof *made->writers);
   log_manager_configure(made, config->recovery_threads, config->producer_expiration_ms, config->file_delete_delay_ms);
-  made->reserve_bytes = config->reserve_bytes;
+  atomic_init(&made->reserve_bytes, config->reserve_bytes);
   made->loop = config->loop;
   made->pool = config->pool;
   deletion_create(&made->deletions, config->loop, config->pool);
@@ -375,18 +375,28 @@ static bool has_space(struct log_dir *dir, int64_t reserve_bytes)
   return !is_short;
 }
 
+static int64_t reserve_of(const struct log_manager *mgr)
+{
+  return atomic_load_explicit(&mgr->reserve_bytes, memory_order_relaxed);
+}
+
 void log_manager_ask_space(struct log_manager *mgr)
 {
   for (size_t i = 0; i < mgr->dir_count; i++) {
     if (!atomic_load(&mgr->dirs[i].is_offline)) {
-      has_space(&mgr->dirs[i], mgr->reserve_bytes);
+      has_space(&mgr->dirs[i], reserve_of(mgr));
     }
   }
 }
 
-bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes)
+void log_manager_set_reserve(struct log_manager *mgr, int64_t reserve_bytes)
 {
-  return has_space(log_manager_dir_of(mgr, log), reserve_bytes);
+  atomic_store_explicit(&mgr->reserve_bytes, reserve_bytes, memory_order_relaxed);
+}
+
+bool log_manager_has_space(struct log_manager *mgr, struct log *log)
+{
+  return has_space(log_manager_dir_of(mgr, log), reserve_of(mgr));
 }
 
 void log_manager_forget_space(struct log_manager *mgr, struct log *log)

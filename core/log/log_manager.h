@@ -50,7 +50,8 @@ struct log_manager_config {
   int64_t flush_checkpoint_ms;          ///< log.flush.offset.checkpoint.interval.ms; these three: below 1 counts as 1
   int64_t start_offset_checkpoint_ms;   ///< log.flush.start.offset.checkpoint.interval.ms
   int64_t high_watermark_checkpoint_ms; ///< replica.high.watermark.checkpoint.interval.ms
-  int64_t reserve_bytes;                ///< new logs go where more than this is free, if such a directory works
+  int64_t reserve_bytes;                ///< new logs go where more than this is free, if such a directory works; a
+                                        ///< directory with less takes no records
   int64_t file_delete_delay_ms;         ///< how long files of deleted logs and segments stay for their readers
   struct event_loop *loop;              ///< control loop, borrowed until log_manager_stop(); NULL: no periodic work
   struct pool *pool;                    ///< borrowed until log_manager_pause() and a drain; NULL with no loop
@@ -192,6 +193,17 @@ int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t
 void log_manager_configure(struct log_manager *mgr, int recovery_threads, int64_t producer_expiration_ms,
                            int64_t file_delete_delay_ms);
 
+/// How often the periodic work is done, as in struct log_manager_config.
+struct log_manager_intervals {
+  int64_t retention_check_ms;           ///< log.retention.check.interval.ms
+  int64_t flush_checkpoint_ms;          ///< log.flush.offset.checkpoint.interval.ms
+  int64_t start_offset_checkpoint_ms;   ///< log.flush.start.offset.checkpoint.interval.ms
+  int64_t high_watermark_checkpoint_ms; ///< replica.high.watermark.checkpoint.interval.ms
+};
+
+/// Changes those that differ; what is due by the old interval waits for the new one. On the control loop's thread.
+void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager_intervals *intervals);
+
 /// Starts the periodic work, and the removal of leftovers. On the control loop's thread.
 void log_manager_run(struct log_manager *mgr);
 
@@ -265,8 +277,11 @@ bool log_manager_is_offline(const struct log_manager *mgr, const struct log *log
 void log_manager_usage(struct log_manager *mgr, void (*each_dir)(void *arg, const struct log_dir_usage *dir),
                        void (*each_log)(void *arg, const struct log_usage *log), void *arg);
 
-/// True while free space of the log's file system is above `reserve_bytes`; asks the disk at most every second.
-bool log_manager_has_space(struct log_manager *mgr, struct log *log, int64_t reserve_bytes);
+/// True while free space of the log's file system is above the reserve; asks the disk at most every second.
+bool log_manager_has_space(struct log_manager *mgr, struct log *log);
+
+/// Changes the reserve. Any thread.
+void log_manager_set_reserve(struct log_manager *mgr, int64_t reserve_bytes);
 
 /// Has the next log_manager_has_space() ask the disk: a write found it full.
 void log_manager_forget_space(struct log_manager *mgr, struct log *log);

@@ -222,12 +222,12 @@ char *log_manager_paths_text(const struct log_manager *mgr)
   char *list = mem_strdup("");
   size_t count = 0;
   for (size_t i = 0; i < mgr->dir_count + mgr->missing_count; i++) {
-    const struct log_dir *dir = i < mgr->dir_count ? &mgr->dirs[i] : NULL;
-    const struct uuid *id = dir != NULL ? &dir->meta.directory_id : &mgr->missing[i - mgr->dir_count];
+    bool is_here = i < mgr->dir_count;
+    const struct uuid *id = is_here ? &mgr->dirs[i].meta.directory_id : &mgr->missing[i - mgr->dir_count];
     if (uuid_is_zero(id)) {
       continue;
     }
-    char *real = dir != NULL ? realpath(dir->path, NULL) : NULL;
+    char *real = is_here ? realpath(mgr->dirs[i].path, NULL) : NULL;
     char *path = real == NULL ? remembered_path(mgr, id) : mem_strdup(real);
     free(real);
     bool is_known = path != NULL && strchr(path, '\n') == NULL;

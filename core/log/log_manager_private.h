@@ -182,7 +182,7 @@ struct log_manager {
   size_t wish_count;                       ///< how many
   struct log_rest *rests;                  ///< old folders of finished moves, found at start; owned
   size_t rest_count;                       ///< how many
-  int64_t reserve_bytes;                   ///< a new log goes where more than this is free, if anywhere
+  _Atomic(int64_t) reserve_bytes;          ///< a new log goes where more than this is free, if anywhere
   bool is_running;                         ///< guarded by `lock`: jobs may be submitted to the pool
   bool was_adopting;                       ///< what Kafka left is not touched: -delete folders, unwanted ones
 };

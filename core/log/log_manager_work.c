@@ -252,6 +252,12 @@ static void work_tick(struct timer *timer)
   }
 }
 
+/// Kafka takes 0 for "always"; a timer has to let others run.
+static int64_t at_least_1(int64_t interval_ms)
+{
+  return interval_ms < 1 ? 1 : interval_ms;
+}
+
 void log_work_create(struct log_manager *mgr, const struct log_manager_config *config)
 {
   mgr->work[LOG_WORK_RETENTION].run = run_retention;
@@ -268,8 +274,29 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   log_flush_timer_create(mgr);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     mgr->work[i].mgr = mgr;
-    // Kafka takes 0 for "always"; a timer has to let others run.
-    mgr->work[i].interval_ms = mgr->work[i].interval_ms < 1 ? 1 : mgr->work[i].interval_ms;
+    mgr->work[i].interval_ms = at_least_1(mgr->work[i].interval_ms);
+  }
+}
+
+void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager_intervals *intervals)
+{
+  const int64_t wanted[] = {
+      [LOG_WORK_RETENTION] = at_least_1(intervals->retention_check_ms),
+      [LOG_WORK_FLUSH] = at_least_1(intervals->flush_checkpoint_ms),
+      [LOG_WORK_START_OFFSETS] = at_least_1(intervals->start_offset_checkpoint_ms),
+      [LOG_WORK_HIGH_WATERMARKS] = at_least_1(intervals->high_watermark_checkpoint_ms),
+      [LOG_WORK_MOVES] = MOVES_RETRY_MS,
+  };
+  pthread_mutex_lock(&mgr->lock);
+  bool is_running = mgr->is_running;
+  pthread_mutex_unlock(&mgr->lock);
+  for (int i = 0; i < LOG_WORK_COUNT; i++) {
+    struct log_work *work = &mgr->work[i];
+    bool is_other = work->interval_ms != wanted[i];
+    work->interval_ms = wanted[i];
+    if (is_other && is_running) {
+      timer_start(mgr->loop, &work->timer, work->interval_ms, work_tick);
+    }
   }
 }
 

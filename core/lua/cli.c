@@ -214,13 +214,6 @@ static int cli_host_kind(lua_State *vm)
   return 1;
 }
 
-/// has_module(name) -> whether the program has such a module built in
-static int cli_host_has_module(lua_State *vm)
-{
-  lua_pushboolean(vm, lua_modules_find(luaL_checkstring(vm, 1)) != NULL);
-  return 1;
-}
-
 /// require(name): the program's own modules, and the libraries of LuaJIT that are loaded on demand, such as ffi.
 static int cli_require(lua_State *vm)
 {
@@ -236,8 +229,10 @@ static int cli_require(lua_State *vm)
 void lua_cli_open(struct lua_State *vm)
 {
   static const luaL_Reg functions[] = {
-      {"fail", cli_host_fail}, {"flush", cli_host_flush},           {"set_json", cli_host_set_json},
-      {"kind", cli_host_kind}, {"has_module", cli_host_has_module},
+      {"fail", cli_host_fail},
+      {"flush", cli_host_flush},
+      {"set_json", cli_host_set_json},
+      {"kind", cli_host_kind},
   };
   luaL_openlibs(vm);
   lua_getglobal(vm, LUA_LOADLIBNAME);
@@ -253,7 +248,7 @@ void lua_cli_open(struct lua_State *vm)
   lua_pushcclosure(vm, cli_require, 2);
   lua_setglobal(vm, "require");
 
-  lua_createtable(vm, 0, 6);
+  lua_createtable(vm, 0, 5);
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     lua_pushcfunction(vm, functions[i].func);
     lua_setfield(vm, -2, functions[i].name);

@@ -14,7 +14,11 @@
 /// The state that evaluates on this thread; atomic for the sake of a signal handler.
 static _Thread_local _Atomic(const struct lua_state *) config_evaluating;
 
+/// Registry key of the function that makes the report; its address counts.
+static const char config_report_key;
+
 static int config_run(lua_State *vm);
+static int config_make_report(lua_State *vm);
 static void config_take(lua_State *vm, struct lua_config *config);
 static void config_take_topics(lua_State *vm, struct lua_config *config);
 static void config_explain(const struct config_load *load, const struct lua_state *state,
@@ -36,6 +40,10 @@ static int config_evaluate(struct config_load *load)
     struct lua_state_failure failure;
     config_evaluating = state;
     result = lua_state_call(state, config_run, load, &failure);
+    if (result == 0 && !load->is_refused && load->wants_report) {
+      // In a call of its own, so that a configuration is not refused for the time that telling about it takes.
+      result = lua_state_call(state, config_make_report, load, &failure);
+    }
     config_evaluating = NULL;
     if (result < 0) {
       config_explain(load, state, &failure);
@@ -55,6 +63,14 @@ int lua_config_load(const char *path, const struct config_override *sets, int co
 {
   struct config_load load = {
       .path = path, .sets = sets, .set_count = count, .is_debug = is_debug, .config = config, .error = error};
+  return config_evaluate(&load);
+}
+
+int lua_config_reload(const char *path, const struct config_override *sets, int count, struct lua_config *config,
+                      struct lua_config_error *error)
+{
+  struct config_load load = {
+      .path = path, .sets = sets, .set_count = count, .is_reload = true, .config = config, .error = error};
   return config_evaluate(&load);
 }
 
@@ -120,8 +136,9 @@ static int config_run(lua_State *vm)
   if (lua_istable(vm, -3)) {
     lua_pop(vm, 2);
     config_take(vm, load->config);
-    lua_getfield(vm, -1, "report");
-    load->report = lua_isstring(vm, -1) ? mem_strdup(lua_tostring(vm, -1)) : NULL;
+    lua_pushlightuserdata(vm, (void *)&config_report_key);
+    lua_getfield(vm, -2, "report");
+    lua_rawset(vm, LUA_REGISTRYINDEX);
     return 0;
   }
   load->is_refused = true;
@@ -129,6 +146,16 @@ static int config_run(lua_State *vm)
   if (lua_isstring(vm, -1)) {
     load->error->trace = mem_strdup(lua_tostring(vm, -1));
   }
+  return 0;
+}
+
+static int config_make_report(lua_State *vm)
+{
+  struct config_load *load = lua_touserdata(vm, 1);
+  lua_pushlightuserdata(vm, (void *)&config_report_key);
+  lua_rawget(vm, LUA_REGISTRYINDEX);
+  lua_call(vm, 0, 1);
+  load->report = mem_strdup(luaL_checkstring(vm, -1));
   return 0;
 }
 

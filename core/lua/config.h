@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Evaluates config.lua (lua/luka/config/) in a sandboxed state of its own and keeps the result in C. Called at start-up
-// by core/broker/command.c, on the main thread; reads files.
+// by core/broker/command.c, on the main thread, and for a reload on the pool; reads files.
 #pragma once
 
 #include <stdbool.h>
@@ -40,27 +40,29 @@ struct lua_config_topic {
 
 /// A configuration. Lists have no NULL at the end. Do not copy or move: `broker` points into itself.
 struct lua_config {
-  int32_t id;                            ///< of the broker, 1 by default
-  bool is_id_set;                        ///< it was given, and is no default
-  const char *const *listen;             ///< addresses, at least one
-  int listen_count;                      ///< how many
-  const char *const *advertise;          ///< one for each of listen, or none
-  int advertise_count;                   ///< listen_count or 0
-  const char *const *data;               ///< log directories, at least one
-  int data_count;                        ///< how many
-  const char *metadata;                  ///< file of the metastore
-  const char *console;                   ///< Unix socket of the console; NULL: none
-  int workers;                           ///< 0: one per core
-  int64_t lua_memory_bytes;              ///< cap of each of the broker's Lua states; the evaluation has its own
-  int lua_budget_ms;                     ///< how long one call into them may take
-  int log_level;                         ///< enum slog_level; -1: not set
-  int64_t log_dir_reserve_bytes;         ///< free space at which a log directory takes no more writes
-  struct broker_config broker;           ///< Kafka's broker configs, resolved
-  const struct lua_config_topic *topics; ///< in the order of the file
-  int topic_count;                       ///< how many
-  const char *const *warnings;           ///< lines about what is right but will disappoint, with their places
-  int warning_count;                     ///< how many
-  struct arena arena;                    ///< holds all texts and lists
+  int32_t id;                             ///< of the broker, 1 by default
+  bool is_id_set;                         ///< it was given, and is no default
+  const char *const *listen;              ///< addresses, at least one
+  int listen_count;                       ///< how many
+  const char *const *advertise;           ///< one for each of listen, or none
+  int advertise_count;                    ///< listen_count or 0
+  const char *const *data;                ///< log directories, at least one
+  int data_count;                         ///< how many
+  const char *metadata;                   ///< file of the metastore
+  const char *console;                    ///< Unix socket of the console; NULL: none
+  int workers;                            ///< 0: one per core
+  int64_t lua_memory_bytes;               ///< cap of each of the broker's Lua states; the evaluation has its own
+  int lua_budget_ms;                      ///< how long one call into them may take
+  int log_level;                          ///< enum slog_level; -1: not set
+  int64_t log_dir_reserve_bytes;          ///< free space at which a log directory takes no more writes
+  struct broker_config broker;            ///< Kafka's broker configs, resolved
+  const char *paths[BROKER_CONFIG_COUNT]; ///< where each of those that are set was: "defaults.retention_ms"; NULL: none
+  const char *places[BROKER_CONFIG_COUNT]; ///< likewise, the file and line: "config.lua:3", "--set"
+  const struct lua_config_topic *topics;   ///< in the order of the file
+  int topic_count;                         ///< how many
+  const char *const *warnings;             ///< lines about what is right but will disappoint, with their places
+  int warning_count;                       ///< how many
+  struct arena arena;                      ///< holds all texts and lists
 };
 
 struct lua_config_error {
@@ -78,6 +80,15 @@ struct lua_config_error {
 /// @return 0, ERR_CONFIG
 int lua_config_load(const char *path, const struct config_override *sets, int count, bool is_debug,
                     struct lua_config *config, struct lua_config_error *error);
+
+/// Evaluates a configuration once more, while the broker runs with an earlier one. It reads regular files only: a pipe
+/// gives what it has but once.
+///
+/// Any thread with a C stack of 1 MiB; it waits for the disk, and for as long as the evaluation may take.
+///
+/// @return as lua_config_load()
+int lua_config_reload(const char *path, const struct config_override *sets, int count, struct lua_config *config,
+                      struct lua_config_error *error);
 
 /// Evaluates a configuration for somebody who wants to see what it says.
 ///

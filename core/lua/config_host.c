@@ -9,6 +9,7 @@
 #include <lua.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -56,6 +57,13 @@ static int host_print(lua_State *vm)
   return 0;
 }
 
+/// Whether a file is nothing that a reload may read.
+static bool host_is_refused(const struct config_load *load, const char *path)
+{
+  struct stat found;
+  return load->is_reload && stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
+
 /// read(path) -> text, or nil, why not, whether there is no such file
 static int host_read(lua_State *vm)
 {
@@ -64,6 +72,11 @@ static int host_read(lua_State *vm)
   mem_free(load->text);
   load->text = NULL;
   size_t size = 0;
+  if (host_is_refused(load, path)) {
+    lua_pushnil(vm);
+    lua_pushliteral(vm, "is no regular file, and a broker that runs reads no others");
+    return 2;
+  }
   int result =
       stream_read_all(path, LUA_CONFIG_FILE_MAX, LUA_CONFIG_SILENCE_MS, LUA_CONFIG_READ_MS, &load->text, &size);
   if (result == 0) {
@@ -132,11 +145,31 @@ static int host_check_advertised(lua_State *vm)
   return host_verdict(vm, listener_parse_advertised(luaL_checkstring(vm, 1), &address), error_last()->message);
 }
 
-/// set_broker(name, text): keeps a config that was checked, or says what is wrong.
+/// set_broker(name, text, path, place): keeps a config that was checked, or says what is wrong.
 static int host_set_broker(lua_State *vm)
 {
-  int result = broker_config_set(&host_load(vm)->config->broker, luaL_checkstring(vm, 1), luaL_checkstring(vm, 2));
+  struct lua_config *config = host_load(vm)->config;
+  const char *name = luaL_checkstring(vm, 1);
+  size_t length = 0;
+  const char *path = luaL_checklstring(vm, 3, &length);
+  size_t place_length = 0;
+  const char *place = luaL_checklstring(vm, 4, &place_length);
+  int result = broker_config_set(&config->broker, name, luaL_checkstring(vm, 2));
+  if (result == 0) {
+    int index = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name);
+    config->paths[index] = arena_strndup(&config->arena, path, length);
+    config->places[index] = arena_strndup(&config->arena, place, place_length);
+  }
   return host_verdict(vm, result, error_last()->message);
+}
+
+/// clear_broker(): forgets what set_broker() kept.
+static int host_clear_broker(lua_State *vm)
+{
+  struct broker_config *config = &host_load(vm)->config->broker;
+  broker_config_destroy(config);
+  broker_config_create(config);
+  return 0;
 }
 
 static int host_resolve_broker(lua_State *vm)
@@ -181,6 +214,7 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"check_listen", host_check_listen},
       {"check_advertised", host_check_advertised},
       {"set_broker", host_set_broker},
+      {"clear_broker", host_clear_broker},
       {"resolve_broker", host_resolve_broker},
       {"resolve_topic", host_resolve_topic},
   };

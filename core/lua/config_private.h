@@ -12,6 +12,7 @@ struct config_load {
   const struct config_override *sets; ///< overrides
   int set_count;                      ///< how many
   bool is_debug;                      ///< with traceback
+  bool is_reload;                     ///< reads regular files only
   bool wants_report;                  ///< asks for the report
   struct lua_config *config;          ///< being filled
   struct lua_config_error *error;     ///< for errors in the configuration

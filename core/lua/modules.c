@@ -62,7 +62,8 @@ void lua_modules_add(struct lua_State *vm, const char *name)
   lua_pop(vm, 1);
 }
 
-const struct lua_module *lua_modules_find(const char *name)
+/// The embedded module of that name; NULL when there is none.
+static const struct lua_module *modules_find(const char *name)
 {
   for (size_t i = 0; i < lua_modules_count; i++) {
     if (strcmp(lua_modules[i].name, name) == 0) {
@@ -111,7 +112,7 @@ static lua_CFunction modules_find_native(const char *name)
 /// Pushes the chunk of a module, or raises.
 static void modules_load(lua_State *vm, const char *name)
 {
-  const struct lua_module *module = lua_modules_find(name);
+  const struct lua_module *module = modules_find(name);
   if (module == NULL) {
     luaL_error(vm, "there is no module '%s'", name);
     return;

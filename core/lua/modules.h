@@ -27,6 +27,3 @@ void lua_modules_open(struct lua_State *vm);
 
 /// Pops a value and makes it the module `name` of this state, after lua_modules_open(). Call in protected mode.
 void lua_modules_add(struct lua_State *vm, const char *name);
-
-/// The embedded module of that name; NULL when there is none.
-const struct lua_module *lua_modules_find(const char *name);

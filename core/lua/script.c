@@ -63,6 +63,34 @@ int script_new(const struct script_options *options, struct script **script)
   return 0;
 }
 
+/// New limits on their way.
+struct script_limits {
+  struct mail mail;      ///< carries them
+  struct script *script; ///< whose
+  size_t memory_bytes;   ///< lua_memory
+  int budget_ms;         ///< lua_budget_ms
+};
+
+static void script_on_limits(struct mail *mail)
+{
+  struct script_limits *limits = CONTAINER_OF(mail, struct script_limits, mail);
+  struct script *script = limits->script;
+  script->options.memory_bytes = limits->memory_bytes;
+  script->options.budget_ms = limits->budget_ms;
+  if (script->state != NULL) {
+    lua_state_set_limits(script->state, limits->memory_bytes, limits->budget_ms);
+  }
+  mem_free(limits);
+}
+
+void script_set_limits(struct script *script, size_t memory_bytes, int budget_ms)
+{
+  struct script_limits *limits = mem_zalloc(sizeof *limits);
+  *limits = (struct script_limits){
+      .mail.run = script_on_limits, .script = script, .memory_bytes = memory_bytes, .budget_ms = budget_ms};
+  event_loop_post(&script->loop, &limits->mail);
+}
+
 void script_stop(struct script *script)
 {
   if (script != NULL) {

@@ -93,7 +93,8 @@ struct script_options {
   size_t memory_bytes;                   ///< lua_memory
   int budget_ms;                         ///< lua_budget_ms
   int (*connect)(void *arg, int *fd);    ///< gives one end of a connection to this broker; any thread
-  void *arg;                             ///< for `connect`
+  void (*ask_stop)(void *arg);           ///< has the broker stopped, soon; any thread. NULL: nobody can do that
+  void *arg;                             ///< for `connect` and `ask_stop`
   const struct script_native *natives;   ///< functions for Lua
   int native_count;                      ///< how many
   const struct script_service *services; ///< functions for Lua
@@ -105,6 +106,9 @@ struct script_options {
 /// @param[out] script  owned: script_delete()
 /// @return 0; those of unix_socket_listen(), ERR_NO_FILES ...
 int script_new(const struct script_options *options, struct script **script);
+
+/// Changes lua_memory and lua_budget_ms, for what runs from then on. Any thread, until script_stop().
+void script_set_limits(struct script *script, size_t memory_bytes, int budget_ms);
 
 /// Ends tasks and sessions, removes the socket, waits for calls under way, then ends the thread. While other threads
 /// still run, as they have to answer. NULL is fine.
@@ -128,6 +132,14 @@ int script_call_start(struct lua_State *vm, struct script *script, struct script
 void script_call_done(struct script_call *call);
 
 // ---- for services ----
+
+/// Makes a JSON list of objects whose fields are texts, for an answer. Any thread.
+///
+/// @param names   of the fields, `columns` of them
+/// @param values  `rows` times `columns` texts; NULL: that object has no such field. In a text that is no UTF-8 bytes
+///                beyond ASCII become '?'
+/// @return owned: mem_free()
+char *script_json_rows(const char *const *names, int columns, const char *const *values, int rows);
 
 /// Answers a request. Any thread, also within `run`.
 ///

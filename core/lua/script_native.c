@@ -20,6 +20,7 @@ static int native_sleep(lua_State *vm);
 static int native_abandon(lua_State *vm);
 static int native_topic_configs(lua_State *vm);
 static int native_service(lua_State *vm);
+static int native_stop(lua_State *vm);
 
 /// Adds a function whose upvalues are the script and an argument.
 static void native_add(lua_State *vm, struct script *script, const char *name, lua_CFunction fn, const void *arg)
@@ -41,6 +42,7 @@ void script_push_natives(struct lua_State *vm, struct script *script)
   native_add(vm, script, "channel", script_channel_call, NULL);
   native_add(vm, script, "sleep", native_sleep, NULL);
   native_add(vm, script, "abandon", native_abandon, NULL);
+  native_add(vm, script, "stop", native_stop, NULL);
   native_add(vm, script, "topic_configs", native_topic_configs, NULL);
   for (int i = 0; i < options->native_count; i++) {
     native_add(vm, script, options->natives[i].name, options->natives[i].fn, options->natives[i].arg);
@@ -83,6 +85,17 @@ static int native_topic_configs(lua_State *vm)
     lua_rawseti(vm, -2, i + 1);
   }
   return 1;
+}
+
+// stop(): has the broker stopped; also outside of tasks
+static int native_stop(lua_State *vm)
+{
+  const struct script *script = lua_touserdata(vm, lua_upvalueindex(1));
+  if (script->options.ask_stop == NULL) {
+    return luaL_error(vm, "this broker is part of a program, which stops it");
+  }
+  script->options.ask_stop(script->options.arg);
+  return 0;
 }
 
 // ---- sleep ----

@@ -65,6 +65,7 @@ struct drain_call {
 static void session_on_listen(uv_poll_t *poll, int status, int events);
 static void session_on_poll(uv_poll_t *poll, int status, int events);
 static void session_close(struct session *session);
+static void session_flush(struct session *session);
 
 // ---- the socket ----
 
@@ -209,7 +210,9 @@ static void session_close(struct session *session)
 void script_close_sessions(struct script *script)
 {
   while (!list_is_empty(&script->sessions)) {
-    session_close(CONTAINER_OF(script->sessions.next, struct session, node));
+    struct session *session = CONTAINER_OF(script->sessions.next, struct session, node);
+    session_flush(session); // as far as that goes without waiting: a client that called stop() is told that it is done
+    session_close(session);
   }
 }
 

@@ -60,6 +60,15 @@ int lua_state_new(const struct lua_state_limits *limits, struct lua_state **stat
   return 0;
 }
 
+void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, int budget_ms)
+{
+  state->limits.memory_bytes = memory_bytes < LUA_STATE_MEMORY_MIN ? LUA_STATE_MEMORY_MIN : memory_bytes;
+  state->limits.budget_ms = budget_ms;
+  if (state->used_bytes > state->limits.memory_bytes / 2) {
+    lua_gc(state->vm, LUA_GCCOLLECT, 0); // or garbage that was fine before would fail what comes next
+  }
+}
+
 void lua_state_delete(struct lua_state *state)
 {
   if (state != NULL) {

@@ -25,19 +25,22 @@ struct quota_override {
   char address[SOCKET_PEER_SIZE]; ///< without a port
 };
 
+struct quota_limits {
+  int limit;                         ///< of an address without an override
+  int override_count;                ///< how many
+  struct quota_override overrides[]; ///< addresses with a limit of their own
+};
+
 struct connection_quota {
   pthread_mutex_t lock;                       ///< guards all below; a leaf, held for a few instructions
   struct quota_entry *buckets[QUOTA_BUCKETS]; ///< addresses with connections
-  int limit;                                  ///< of an address without an override
-  struct quota_override *overrides;           ///< owned
-  int override_count;                         ///< how many
+  struct quota_limits *limits;                ///< in force, owned; NULL: none
 };
 
 struct connection_quota *connection_quota_new(void)
 {
   struct connection_quota *quota = mem_zalloc(sizeof *quota);
   pthread_mutex_init(&quota->lock, NULL);
-  quota->limit = INT_MAX;
   return quota;
 }
 
@@ -46,7 +49,7 @@ void connection_quota_delete(struct connection_quota *quota)
   for (int i = 0; i < QUOTA_BUCKETS; i++) {
     CHECK(quota->buckets[i] == NULL); // every connection has been closed
   }
-  mem_free(quota->overrides);
+  mem_free(quota->limits);
   pthread_mutex_destroy(&quota->lock);
   mem_free(quota);
 }
@@ -86,17 +89,16 @@ static int quota_parse(char *text, const char *all, struct quota_override *overr
 }
 
 /// Parses the whole list; blanks around its members do not matter.
-static int quota_parse_all(const char *all, struct quota_override **overrides, int *count)
+static int quota_parse_all(const char *all, struct quota_limits **limits)
 {
   size_t room = 1;
   for (const char *at = all; *at != '\0'; at++) {
     room += *at == ',' ? 1 : 0;
   }
-  struct quota_override *made = mem_array(room, sizeof *made);
+  struct quota_limits *made = mem_zalloc(sizeof *made + room * sizeof made->overrides[0]);
   char *copy = mem_strdup(all);
   char *rest = copy;
   int result = 0;
-  int made_count = 0;
   while (result == 0 && rest != NULL) {
     char *text = strsep(&rest, ",");
     text += strspn(text, " \t");
@@ -104,8 +106,8 @@ static int quota_parse_all(const char *all, struct quota_override **overrides, i
     while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
       text[--length] = '\0';
     }
-    if (length > 0 || made_count > 0 || rest != NULL) {
-      result = quota_parse(text, all, &made[made_count++]);
+    if (length > 0 || made->override_count > 0 || rest != NULL) {
+      result = quota_parse(text, all, &made->overrides[made->override_count++]);
     }
   }
   mem_free(copy);
@@ -113,29 +115,36 @@ static int quota_parse_all(const char *all, struct quota_override **overrides, i
     mem_free(made);
     return result;
   }
-  *overrides = made;
-  *count = made_count;
+  *limits = made;
   return 0;
 }
 
-int connection_quota_set(struct connection_quota *quota, int limit, const char *overrides)
+int quota_limits_new(int limit, const char *overrides, struct quota_limits **limits)
 {
-  struct quota_override *parsed = NULL;
-  int count = 0;
-  TRY(quota_parse_all(overrides == NULL ? "" : overrides, &parsed, &count));
-  if (limit == 0 && count == 0) {
-    mem_free(parsed);
+  struct quota_limits *made = NULL;
+  TRY(quota_parse_all(overrides == NULL ? "" : overrides, &made));
+  if (limit == 0 && made->override_count == 0) {
+    mem_free(made);
     return error_set(ERR_CONFIG,
                      "max_connections_per_ip can be set to zero only if max_connections_per_ip_overrides is set");
   }
+  made->limit = limit;
+  *limits = made;
+  return 0;
+}
+
+void quota_limits_delete(struct quota_limits *limits)
+{
+  mem_free(limits);
+}
+
+void connection_quota_set(struct connection_quota *quota, struct quota_limits *limits)
+{
   pthread_mutex_lock(&quota->lock);
-  struct quota_override *old = quota->overrides;
-  quota->overrides = parsed;
-  quota->override_count = count;
-  quota->limit = limit;
+  struct quota_limits *old = quota->limits;
+  quota->limits = limits;
   pthread_mutex_unlock(&quota->lock);
   mem_free(old);
-  return 0;
 }
 
 /// The part of a peer's text before the port.
@@ -167,10 +176,11 @@ bool connection_quota_take(struct connection_quota *quota, const char *peer, int
   char address[SOCKET_PEER_SIZE];
   quota_address(peer, address);
   pthread_mutex_lock(&quota->lock);
-  *limit = quota->limit;
-  for (int i = 0; i < quota->override_count; i++) {
-    if (strcmp(quota->overrides[i].address, address) == 0) {
-      *limit = quota->overrides[i].limit;
+  const struct quota_limits *limits = quota->limits;
+  *limit = limits == NULL ? INT_MAX : limits->limit;
+  for (int i = 0; limits != NULL && i < limits->override_count; i++) {
+    if (strcmp(limits->overrides[i].address, address) == 0) {
+      *limit = limits->overrides[i].limit;
     }
   }
   struct quota_entry **place = quota_find(quota, address);

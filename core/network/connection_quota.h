@@ -14,12 +14,22 @@ struct connection_quota;
 struct connection_quota *connection_quota_new(void);
 void connection_quota_delete(struct connection_quota *quota);
 
-/// Sets the limits. May wait for name resolution. Any thread.
+/// Limits that were read, and are not in force yet.
+struct quota_limits;
+
+/// Reads limits. May wait for name resolution. Any thread.
 ///
 /// @param limit      most connections of an address
 /// @param overrides  "host:count,host:count", other limits for some; NULL or "": none
-/// @return 0; ERR_CONFIG with a sentence, and nothing has changed
-int connection_quota_set(struct connection_quota *quota, int limit, const char *overrides);
+/// @param[out] limits  owned: connection_quota_set() or quota_limits_delete()
+/// @return 0, ERR_CONFIG with a sentence
+int quota_limits_new(int limit, const char *overrides, struct quota_limits **limits);
+
+/// NULL is fine.
+void quota_limits_delete(struct quota_limits *limits);
+
+/// Puts limits (taken) in force. Waits for nothing. Any thread.
+void connection_quota_set(struct connection_quota *quota, struct quota_limits *limits);
 
 /// Counts a connection. Any thread.
 ///

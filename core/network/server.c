@@ -108,11 +108,13 @@ int server_new(const struct server_options *options, const struct connection_cal
   made->room_mail.run = acceptor_on_room;
   pthread_mutex_init(&made->lock, NULL);
   pthread_cond_init(&made->changed, NULL);
-  int result = connection_quota_set(made->quota, taken.max_per_ip, taken.ip_overrides);
+  struct quota_limits *limits = NULL;
+  int result = quota_limits_new(taken.max_per_ip, taken.ip_overrides, &limits);
   if (result < 0) {
     server_delete(made);
     return result;
   }
+  connection_quota_set(made->quota, limits);
   made->options.ip_overrides = NULL; // borrowed for the call
   for (int i = 0; i < taken.workers; i++) {
     result = worker_create(&made->workers[i], made, i);
@@ -126,16 +128,47 @@ int server_new(const struct server_options *options, const struct connection_cal
   return 0;
 }
 
-int server_set_limits(struct server *server, const struct server_limits *limits)
+struct server_limits_read {
+  struct quota_limits *quota; ///< of addresses, owned until they are in force
+  int64_t max_request_memory; ///< INT64_MAX: no bound
+  int64_t max_answer_memory;  ///< likewise
+};
+
+int server_read_limits(const struct server_limits *limits, struct server_limits_read **read)
 {
-  TRY(connection_quota_set(server->quota, limits->max_per_ip, limits->ip_overrides));
-  atomic_store(&server->max_connections, limits->max_connections <= 0 ? INT32_MAX : limits->max_connections);
-  memory_gate_set_limit(&server->requests, limits->max_request_memory <= 0 ? INT64_MAX : limits->max_request_memory);
-  memory_gate_set_limit(&server->answers, limits->max_answer_memory <= 0 ? INT64_MAX : limits->max_answer_memory);
+  struct quota_limits *quota = NULL;
+  TRY(quota_limits_new(limits->max_per_ip, limits->ip_overrides, &quota));
+  struct server_limits_read *made = mem_zalloc(sizeof *made);
+  made->quota = quota;
+  made->max_request_memory = limits->max_request_memory <= 0 ? INT64_MAX : limits->max_request_memory;
+  made->max_answer_memory = limits->max_answer_memory <= 0 ? INT64_MAX : limits->max_answer_memory;
+  *read = made;
+  return 0;
+}
+
+void server_drop_limits(struct server_limits_read *read)
+{
+  if (read != NULL) {
+    quota_limits_delete(read->quota);
+    mem_free(read);
+  }
+}
+
+/// Has worker 0 see whether somebody may be accepted now.
+static void server_look_for_room(struct server *server)
+{
   if (!atomic_exchange(&server->is_room_posted, true)) {
     event_loop_post(&server->workers[0].loop, &server->room_mail);
   }
-  return 0;
+}
+
+void server_apply_limits(struct server *server, struct server_limits_read *read)
+{
+  connection_quota_set(server->quota, read->quota);
+  memory_gate_set_limit(&server->requests, read->max_request_memory);
+  memory_gate_set_limit(&server->answers, read->max_answer_memory);
+  mem_free(read);
+  server_look_for_room(server);
 }
 
 int server_bind(struct server *server, const char *text, const char *advertised)
@@ -267,9 +300,7 @@ const struct listener *server_listener(const struct server *server, int index)
 void server_set_max_connections(struct server *server, int max_connections)
 {
   atomic_store(&server->max_connections, max_connections <= 0 ? INT32_MAX : max_connections);
-  if (!atomic_exchange(&server->is_room_posted, true)) {
-    event_loop_post(&server->workers[0].loop, &server->room_mail);
-  }
+  server_look_for_room(server);
 }
 
 int64_t server_connections(const struct server *server)

@@ -99,18 +99,27 @@ int server_new(const struct server_options *options, const struct connection_cal
 
 /// Limits that may change while the server runs.
 struct server_limits {
-  int max_connections;        ///< as in struct server_options; 0: no limit
-  int max_per_ip;             ///< likewise, but 0 is a limit
+  int max_per_ip;             ///< as in struct server_options, but 0 is a limit
   const char *ip_overrides;   ///< likewise
   int64_t max_request_memory; ///< likewise; 0 or less: no bound
   int64_t max_answer_memory;  ///< likewise
 };
 
-/// Changes the limits. Connections that are open stay open; those that wait go on where the new limits allow it. May
-/// wait for name resolution. Any thread while the server runs, one at a time.
+/// Limits that were read, and are not in force yet.
+struct server_limits_read;
+
+/// Reads limits. May wait for name resolution. Any thread.
 ///
-/// @return 0; ERR_CONFIG with a sentence, and nothing has changed
-int server_set_limits(struct server *server, const struct server_limits *limits);
+/// @param[out] read  owned: server_apply_limits() or server_drop_limits()
+/// @return 0, ERR_CONFIG with a sentence
+int server_read_limits(const struct server_limits *limits, struct server_limits_read **read);
+
+/// NULL is fine.
+void server_drop_limits(struct server_limits_read *read);
+
+/// Puts limits (taken) in force. Connections that are open stay open; those that wait go on where the new limits allow
+/// it. Waits for nothing. Any thread while the server runs, one at a time.
+void server_apply_limits(struct server *server, struct server_limits_read *read);
 
 /// Adds a listener and binds its socket, so that errors show before anything else is started.
 ///
@@ -146,8 +155,7 @@ struct worker *server_worker(struct server *server, int index);
 int server_listener_count(const struct server *server);
 const struct listener *server_listener(const struct server *server, int index);
 
-/// The one of those limits that can be changed without waiting for anything; 0: no limit. Any thread while the server
-/// runs.
+/// Changes max.connections; 0: no limit. Any thread while the server runs.
 void server_set_max_connections(struct server *server, int max_connections);
 
 /// Open connections of all workers.

@@ -436,7 +436,7 @@ void replica_manager_configure(struct replica_manager *manager, const struct met
 bool replica_manager_has_space(struct replica_manager *manager, struct partition *part)
 {
   // Specs drive partitions without a manager.
-  return manager == NULL || log_manager_has_space(manager->options.logs, part->log, manager->options.reserve_bytes);
+  return manager == NULL || log_manager_has_space(manager->options.logs, part->log);
 }
 
 void replica_manager_write_log_starts(struct replica_manager *manager)

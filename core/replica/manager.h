@@ -34,7 +34,6 @@ struct replica_manager_options {
   struct event_loop *const *workers; ///< the workers' loops
   int worker_count;                  ///< how many
   bool is_adopting;                  ///< Kafka's data is taken up by this start: see log_manager_start()
-  int64_t reserve_bytes;             ///< free space below which nothing is appended
 };
 
 struct replica_manager *replica_manager_new(const struct replica_manager_options *options);

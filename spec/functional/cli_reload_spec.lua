@@ -47,10 +47,10 @@ describe("luka reload", function()
   end)
 
   it("prints what needs a restart, and that is no failure", function()
-    write "broker { lua_budget_ms = 60 }\ndefaults { retention_ms = days(3) }\n"
+    write "broker { workers = 7 }\ndefaults { retention_ms = days(3) }\n"
     local out, err, status = reload(socket)
     assert.same({ "", 0 }, { err, status })
-    assert.truthy(out:match "\nneeds restart +broker%.lua_budget_ms +50 +60\n")
+    assert.truthy(out:match "\nneeds restart +broker%.workers +%S+ +7\n")
   end)
 
   it("prints JSON, an object a line, with --json", function()
@@ -67,13 +67,11 @@ describe("luka reload", function()
   end)
 
   describe("of a wrong configuration", function()
-    local line = ':1: defaults.retention_ms: got "x", expected a whole number of ms, at least -1\n'
-
     before_each(function() write "defaults { retention_ms = 'x' }\n" end)
 
     it("prints one line with file and line, and ends with status 2", function()
       local out, err, status = reload(socket)
-      assert.equal(path .. line, err)
+      assert.equal(path .. ':1: defaults.retention_ms: got "x", expected ', err:match "^(.* expected )[^\n]+\n$")
       assert.same({ "", 2 }, { out, status })
     end)
 

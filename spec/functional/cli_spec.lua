@@ -34,7 +34,9 @@ describe("luka help", function()
     local out, err, status = run "help"
     assert.equal(0, status)
     assert.equal("", err)
-    for _, verb in ipairs { "serve", "check", "version", "help" } do assert.truthy(out:find("\n  " .. verb .. " ", 1, true)) end
+    for _, verb in ipairs { "serve", "check", "console", "reload", "dump", "produce", "consume", "version", "help" } do
+      assert.truthy(out:find("\n  " .. verb .. " ", 1, true))
+    end
   end)
 
   it("explains a verb, in two spellings", function()
@@ -126,6 +128,7 @@ describe("a wrong command line", function()
     { { "serve", "a.lua", "b.lua" }, "luka: serve: unexpected argument 'b.lua'" },
     { { "--sett", "id=1" }, "luka: there is no option --sett, did you mean --set?" },
     { { "--frobnicate" }, "luka: there is no option --frobnicate; `luka help serve` lists them" },
+    { { "serve", "--workers", "2" }, "luka: there is no option --workers, did you mean --set workers=...?" },
     { { "--set" }, "luka: --set needs a value" },
     { { "--set", "id" }, "luka: --set: got 'id', expected key=value" },
     { { "--set", "=1" }, "luka: --set: got '=1', expected key=value" },

@@ -224,6 +224,19 @@ describe("A change of a topic's configs takes effect at once:", function()
     append(a, records.batch(lie))
   end)
 
+  it("luka.validate of the broker, for topics that do not say otherwise", function()
+    local a, own = topic(), topic { ["luka.validate"] = "header" }
+    local lie = { records = { "a" }, codec = records.GZIP, count = 2, last_delta = 1 }
+    configs.alter(client, BROKER, "", { { "luka.validate", SET, "full" } })
+    assert.equal(87, code(a, records.batch(lie)))
+    append(own, records.batch(lie))
+    local value, source = configs.shown(client, configs.TOPIC, a.name, "luka.validate")
+    assert.same({ "full", configs.FROM_ALL }, { value, source })
+    configs.alter(client, BROKER, "", { { "luka.validate", DELETE } })
+    append(a, records.batch(lie))
+    assert.is_nil(configs.shown(client, configs.TOPIC, a.name, "luka.validate"))
+  end)
+
   it("min.insync.replicas, of which one broker cannot have more than one", function()
     local a = topic()
     configs.set(client, a, { ["min.insync.replicas"] = "2" })

@@ -31,7 +31,7 @@ for name in ([[compression.gzip.level compression.lz4.level compression.type com
   log.roll.jitter.ms log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.connections
   max.connections.per.ip max.connections.per.ip.overrides
   max.decompressed.message.bytes message.max.bytes min.insync.replicas num.recovery.threads.per.data.dir
-  producer.id.expiration.ms unclean.leader.election.enable]]):gmatch "%S+" do CHANGEABLE[name] = true end
+  luka.producer.type luka.validate producer.id.expiration.ms unclean.leader.election.enable]]):gmatch "%S+" do CHANGEABLE[name] = true end
 
 local function resource(kind, name, keys)
   return { resource_type = kind, resource_name = name, configuration_keys = keys or wire.NULL }
@@ -239,7 +239,7 @@ describe("DescribeConfigs", function()
     assert.equal(#TOPIC_CONFIGS + 1, #result.configs)
     assert.equal("luka.validate", last.name)
     assert.equal("full", last.value)
-    assert.same({ { "luka.validate", "full", FROM_TOPIC } }, synonyms_of(last))
+    assert.same({ { "luka.validate", "full", FROM_TOPIC }, { "luka.validate", "header", FROM_DEFAULT } }, synonyms_of(last))
   end)
 
   it("answers 42 for another broker and for what is no broker id", function()

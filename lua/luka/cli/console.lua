@@ -1,84 +1,78 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `luka console`: a prompt on a terminal, otherwise what -e or standard input say, evaluated by a running broker.
+local broker_of = require "luka.cli.broker"
 local chunk = require "luka.console.chunk"
-local events_of = require "luka.console.events"
 local host = require "luka.native.cli"
 local libc = require "luka.ffi.libc"
-local output_of = require "luka.console.output"
 local report = require "luka.cli.report"
-local session_of = require "luka.console.session"
-local socket = require "luka.console.socket"
 local text = require "luka.console.text"
 local view = require "luka.view"
 
 local M = {}
 
---- Exit status when a signal ends it, but for the signal's number; as shells have it.
-local SIGNALLED = 128
+local PROMPT = "console" -- the name of what is typed, in errors
+local INTERRUPTED = broker_of.SIGNALLED + libc.SIGINT -- exit status
+local INPUT_MAX = 16 * 1024 * 1024 -- bytes of standard input; more would not fit into a frame
 local LEAVE = { exit = true, quit = true, ["exit()"] = true, ["quit()"] = true }
 
----@class (exact) luka.console.Run
----@field options luka.GivenOptions
----@field events luka.console.Events
----@field session luka.console.Session
----@field output luka.console.Output
----@field is_prompt boolean
----@field paint_error fun(kind: string, piece: string): string
-
---- Whether the user wants colours, and the terminal has them.
-local function is_colored()
-  local no_color = os.getenv "NO_COLOR"
-  return os.getenv "TERM" ~= "dumb" and (no_color == nil or no_color == "")
-end
-
 --- Prints why something was not evaluated. `source` is shown where the error names one of its lines.
-local function show_error(run, message, source, name)
-  if run.options.log_format == "json" or not libc.is_terminal(2) then
-    host.fail(message, run.options.log_format == "json")
+local function show_error(broker, message, source, name)
+  if broker.options.log_format == "json" or not libc.is_terminal(2) then
+    host.fail(message, broker.options.log_format == "json")
     return
   end
-  local lines = { run.paint_error("error", text.line(message)) }
+  local lines = { broker.paint("error", text.line(message)) }
   local number, line = chunk.line_of(source, name, message)
   if number then lines[2] = ("  %d | %s"):format(number, text.line(line)) end
-  run.events:write(2, table.concat(lines, "\n") .. "\n")
-end
-
---- What an evaluation that did not end by itself means for the process: its exit status.
-local function ended(run, outcome)
-  local events = run.events
-  if outcome == "ended" then return SIGNALLED + events.ended end
-  if outcome == "left" then
-    report.fail(run.options, "left while the broker was still busy")
-    return SIGNALLED + libc.SIGINT
-  end
-  if outcome == "gone" then return report.fail(run.options, run.session.link.failure) end
-  if run.output.failure ~= "" then return report.fail(run.options, run.output.failure) end
-  return SIGNALLED + libc.SIGPIPE
+  broker.events:write(2, table.concat(lines, "\n") .. "\n")
 end
 
 --- Evaluates one source; whether it went well, and the exit status when the console ends with it.
-local function evaluate(run, source, name)
+local function evaluate(broker, source, name)
   if view.text(source) ~= source then
-    show_error(run, name .. ": the source is not UTF-8", source, name)
+    show_error(broker, name .. ": the source is not UTF-8", source, name)
     return false
   end
-  local outcome, done = run.session:eval(source, name, run.output)
-  if outcome ~= "done" then return false, ended(run, outcome) end
+  local outcome, done = broker.session:eval(source, name, broker.output)
+  if outcome ~= "done" then return false, broker:status(outcome) end
   if done.ok then return true end
-  if done.code == "interrupted" and run.is_prompt then return false end -- the terminal shows ^C
-  show_error(run, tostring(done.error or "it failed, and the broker does not say why"), source, name)
+  if done.code == "interrupted" and name == PROMPT then return false end -- the terminal shows ^C
+  show_error(broker, tostring(done.error or "it failed, and the broker does not say why"), source, name)
   return false
 end
 
---- Evaluates sources one after another, up to the first error.
-local function run_scripts(run, sources)
+--- Evaluates sources of one name one after another, up to the first error.
+local function run_scripts(broker, sources, name)
   for _, source in ipairs(sources) do
-    local ok, status = evaluate(run, source.text, source.name)
+    local ok, status = evaluate(broker, source, name)
     if status then return status end
-    if run.session.was_interrupted or run.events:take_interrupt() then return SIGNALLED + libc.SIGINT end
+    if broker.session.was_interrupted or broker.events:take_interrupt() then return INTERRUPTED end
     if not ok then return report.FAILED end
   end
   return report.OK
+end
+
+--- Reads all of standard input; or nil and the exit status. The broker and signals are listened to meanwhile.
+local function read_input(broker)
+  local parts, size, input = {}, 0, { fd = 0 }
+  while true do
+    broker.session:wait(nil, input)
+    if broker.events.ended then return nil, broker:status "ended" end
+    if broker.events:take_interrupt() then return nil, INTERRUPTED end
+    if broker.session.link.failure then return nil, broker:status "gone" end
+    local bytes, err = "", nil
+    if input.is_ready then bytes, err = libc.read(0) end
+    if not bytes then return nil, report.fail(broker.options, "cannot read standard input: " .. err) end
+    if input.is_ready and bytes == "" then return table.concat(parts) end
+    parts[#parts + 1], size = bytes, size + #bytes
+    if size > INPUT_MAX then return nil, report.fail(broker.options, "standard input is longer than the 16 MiB that are read") end
+  end
+end
+
+local function run_input(broker)
+  local source, status = read_input(broker)
+  if not source then return status end
+  return run_scripts(broker, { (source:gsub("^#[^\n]*", "")) }, "stdin")
 end
 
 local function greeting(session)
@@ -87,83 +81,50 @@ local function greeting(session)
   return text.line(("luka %s, broker%s%s. help() lists the words, Ctrl-D leaves."):format(session.luka, broker, cluster))
 end
 
---- Says what is only said once.
-local function say_notices(run, prompt)
-  for _, place in ipairs { prompt, prompt.history } do
-    local field = place == prompt and "notice" or "problem"
-    if place[field] and not run.has_said[place[field]] then
-      run.has_said[place[field]] = true
-      run.events:write(2, "luka: " .. text.line(place[field]) .. "\n")
+--- Reads and evaluates until the user leaves.
+local function read_and_evaluate(broker, prompt)
+  while true do
+    for _, notice in ipairs(prompt:take_notices()) do broker.events:write(2, "luka: " .. text.line(notice) .. "\n") end
+    local source, why = prompt:read()
+    if why == "eof" or source and LEAVE[source:match "^%s*(.-)%s*$"] then return report.OK end
+    if not source then return broker:status(why) end
+    if source:find "%S" then
+      local _, status = evaluate(broker, source, PROMPT)
+      if status then return status end
     end
   end
 end
 
---- Reads and evaluates until the user leaves.
-local function run_prompt(run, fd)
-  local prompt = require("luka.console.prompt").open(run.session, fd)
-  local function finish(status)
-    prompt:close()
-    return status
-  end
-  run.events.on_resize = function()
-    local rows, columns = libc.window_size(fd)
-    run.output:resize(rows, columns)
-    run.session:resize(run.output.columns)
+local function run_prompt(broker)
+  local prompt = require("luka.console.prompt").open(broker.session, broker.fd)
+  broker.events.on_resize = function()
+    local rows, columns = libc.window_size(broker.fd)
+    broker.output:resize(rows, columns)
+    broker.session:resize(broker.output.columns)
     prompt:resize()
   end
-  run.output.confirm = function(question) return prompt:confirm(text.line(question)) end
-  run.events:write(fd, greeting(run.session) .. "\n")
-  while true do
-    say_notices(run, prompt)
-    local source, why = prompt:read()
-    if why == "gone" then return finish(report.fail(run.options, run.session.link.failure)) end
-    if why == "ended" then return finish(SIGNALLED + run.events.ended) end
-    if why == "eof" or source and LEAVE[source:match "^%s*(.-)%s*$"] then return finish(report.OK) end
-    if source and source:find "%S" then
-      local _, status = evaluate(run, source, "console")
-      if status then return finish(status) end
-    end
-  end
-end
-
---- The sources of -e, or of standard input when that is no terminal; nil for a prompt.
-local function sources_of(options)
-  local sources = {}
-  for _, source in ipairs(options.eval or {}) do sources[#sources + 1] = { text = source, name = "-e" } end
-  if sources[1] then return sources end
-  if libc.is_terminal(0) then return nil end
-  local source, err = io.stdin:read "*a"
-  if not source then error({ code = "failed", message = "cannot read standard input: " .. err }, 0) end
-  return { { text = source:gsub("^#[^\n]*", ""), name = "stdin" } }
+  broker.output.confirm = function(question) return prompt:confirm(text.line(question)) end
+  broker.events:write(broker.fd, greeting(broker.session) .. "\n")
+  local status = read_and_evaluate(broker, prompt)
+  prompt:close()
+  return status
 end
 
 ---@param options luka.GivenOptions
 ---@param arguments string[]
 ---@return integer status
 function M.run(options, arguments)
-  local path = socket.find(arguments[1], options)
-  local sources = sources_of(options)
-  libc.use_utf8()
-  local is_terminal = libc.is_terminal(1)
-  local fd = (is_terminal or not libc.is_terminal(2)) and 1 or 2
-  local rows, columns = libc.window_size(fd)
-  local events = events_of.new()
-  local session, problem = session_of.connect(path, { terminal = sources == nil, width = columns or 80 }, events)
-  if not session then
-    events:close()
-    return report.fail(options, problem)
+  local is_prompt = not options.eval and libc.is_terminal(0)
+  local broker, status = broker_of.connect(options, arguments[1], is_prompt)
+  if not broker then return status --[[@as integer]] end
+  if options.eval then
+    status = run_scripts(broker, options.eval, "-e")
+  elseif is_prompt then
+    status = run_prompt(broker)
+  else
+    status = run_input(broker)
   end
-  local output = output_of.new {
-    events = events, is_terminal = is_terminal, is_colored = is_colored(), is_dumb = os.getenv "TERM" == "dumb",
-    is_paged = sources == nil, is_json = options.json == true, rows = rows, columns = columns,
-  }
-  local run = {
-    options = options, events = events, session = session, output = output, has_said = {}, is_prompt = sources == nil,
-    paint_error = output_of.painter(is_colored()),
-  }
-  local status = sources and run_scripts(run, sources) or run_prompt(run, fd)
-  session:close()
-  events:close()
+  broker:close()
   return status
 end
 

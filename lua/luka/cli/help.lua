@@ -13,18 +13,10 @@ local function list()
     text.wrap("A message broker that speaks Apache Kafka's protocol, keeps its on-disk format and is configured in Lua."),
     "",
   }
-  local later = {}
-  for _, name in ipairs(verbs.NAMES) do
-    if verbs.is_supported(name) then
-      out[#out + 1] = ("  %-8s  %s"):format(name, verbs.get(name).summary)
-    else
-      later[#later + 1] = name
-    end
-  end
+  for _, name in ipairs(verbs.NAMES) do out[#out + 1] = ("  %-8s  %s"):format(name, verbs.get(name).summary) end
   out[#out + 1] = ""
   out[#out + 1] = "`luka help VERB` says all about a verb, `luka help KEY` about a key of config.lua or a config of Kafka's;"
   out[#out + 1] = "`luka help broker`, `luka help defaults` and `luka help topic` list the keys."
-  if later[1] then out[#out + 1] = "To come, and refused until then: " .. table.concat(later, " ") end
   return table.concat(out, "\n") .. "\n"
 end
 
@@ -74,7 +66,6 @@ function M.run(_, arguments)
     return 0
   end
   if verbs.is_verb(name) then
-    if not verbs.is_supported(name) then error({ code = "usage", message = name .. " is not supported yet" }, 0) end
     io.stdout:write(text.verb(name))
     return 0
   end

@@ -11,7 +11,6 @@ local report = require "luka.cli.report"
 ---@field set_json fun(is_json: boolean)  how lines of the log are written
 ---@field flush fun(): boolean?, string?  standard output; nil and why, when it did not take all
 ---@field kind fun(path: string): "file"|"folder"|"socket"|"other"|nil
----@field has_module fun(name: string): boolean  whether it is built in
 
 local M = {}
 

@@ -95,11 +95,24 @@ local function find_anywhere(name)
   return nil
 end
 
+--- The key of a configuration that was written as if it were an option, "--workers".
+local function setting_of(verb, name)
+  if not find(verbs.options(verb), "--set") then return nil end
+  local key = name:gsub("^%-+", ""):gsub("[-.]", "_")
+  local schema = require "luka.config.schema"
+  for _, known in ipairs(schema.keys "broker") do
+    if known == key then return key end
+  end
+  return schema.BROKER_OTHERS[key]
+end
+
 function Parser:refuse_option(name)
   local names = {}
   for _, option in ipairs(verbs.options(self.verb)) do names[#names + 1] = "--" .. option.name end
   local nearest = nearest_of(name, names)
   if nearest then refuse("there is no option %s, did you mean %s?", name, nearest) end
+  local key = setting_of(self.verb, name)
+  if key then refuse("there is no option %s, did you mean --set %s=...?", name, key) end
   refuse("there is no option %s; `luka help %s` lists them", name, self.verb)
 end
 
@@ -156,7 +169,6 @@ end
 --- The first word: the verb, or the file for the default one.
 function Parser:take_first(word)
   if verbs.is_verb(word) then
-    if not verbs.is_supported(word) then refuse("%s is not supported yet", word) end
     self.verb, self.is_verb_given = word, true
     return
   end

@@ -2,7 +2,6 @@
 -- The verbs of the command line: what can be typed, and every word about it. The parser, `luka help`, the man pages, the
 -- completions for bash and zsh and docs/command-line.md are made from here. Each verb is described in a file of its own,
 -- luka/cli/verbs/<verb>.lua, and done by luka/cli/<verb>.lua; neither is loaded before it is needed.
-local host = require "luka.native.cli"
 
 ---@class (exact) luka.VerbArgument
 ---@field name string  in capitals, "CONFIG.LUA"
@@ -71,14 +70,6 @@ for _, name in ipairs(M.NAMES) do is_name[name] = true end
 ---@return boolean
 function M.is_verb(name)
   return is_name[name] == true
-end
-
---- Whether there is code that does it.
----
----@param name string
----@return boolean
-function M.is_supported(name)
-  return host.has_module("luka.cli." .. name)
 end
 
 --- The description of a verb, which exists.

@@ -25,7 +25,8 @@ local words_of = require "luka.config.words"
 ---@field check_topic_name fun(name: string): string?  what is wrong, or nil; the same for the rest
 ---@field check_listen fun(text: string): string?
 ---@field check_advertised fun(text: string): string?
----@field set_broker fun(name: string, text: string): string?  keeps it
+---@field set_broker fun(name: string, text: string, path: string, place: string): string?  keeps it
+---@field clear_broker fun()  forgets what set_broker kept
 ---@field resolve_broker fun(): string?
 ---@field resolve_topic fun(configs: table): string?
 
@@ -152,7 +153,7 @@ end
 ---@param path string?  nil: no file, all is default
 ---@param sets { [1]: string, [2]: string }[]
 ---@param is_debug boolean  add a traceback to errors of the file
----@param wants_report boolean  put what luka.config.report makes into the result, as JSON
+---@param wants_report boolean  give the result a function `report` that makes what luka.config.report tells, as JSON
 ---@return table? result  as luka.Settings.finish gives it
 ---@return string? message  one line
 ---@return string? trace
@@ -178,7 +179,9 @@ function M.load(host, path, sets, is_debug, wants_report)
     settings:override(sets)
     local result = settings:finish()
     result.warnings = warnings.of(settings)
-    if wants_report then result.report = json.encode(report.of(settings, result)) end
+    if wants_report then
+      result.report = function() return json.encode(report.of(settings, result)) end
+    end
     return result
   end
   local ok, result = xpcall(run, function(err)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Kafka's configs, as core/metadata/ defines them, by the names and keys that a configuration uses: retention.ms is the
 -- key retention_ms.
-local names = require "luka.config.names"
+local names_of = require "luka.config.names"
 local native = require "luka.native.config_defs"
 
 ---@class (exact) luka.KafkaConfig
@@ -49,7 +49,7 @@ M.IDLE = {
   ["unclean.leader.election.enable"] = "replication", ["min.insync.replicas"] = "replication",
 }
 
-M.dotted, M.snake = names.dotted, names.snake
+M.dotted, M.snake = names_of.dotted, names_of.snake
 
 for _, def in ipairs(native.broker) do
   def.key = M.snake(def.name)

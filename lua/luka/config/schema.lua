@@ -21,7 +21,7 @@ local kafka = require "luka.config.kafka"
 local M = {}
 
 --- Most topics of one configuration. More than that are no configuration but data, and what evaluates it has limits.
-M.TOPICS_MAX = 10000
+M.TOPICS_MAX = 5000
 --- Most keys of one block; far more than there are.
 M.KEYS_MAX = 1000
 
@@ -43,13 +43,13 @@ M.BROKER = {
   workers = { type = "integer", min = 1, max = 256, default_text = "one per core", example = "2",
     text = "Network threads." },
   lua_memory = { type = "integer", min = 16777216, max = 1099511627776, unit = "bytes", default = 67108864,
-    example = "64 * MiB", text = "Memory that each of the broker's Lua states may use." },
-  lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50, example = "50",
+    reload = true, example = "64 * MiB", text = "Memory that each of the broker's Lua states may use." },
+  lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50, reload = true, example = "50",
     text = "How long one call of a function of yours, such as a hook, may take." },
   log_level = { type = "choice", choices = { "error", "warn", "info", "debug" }, default_text = '"info"',
     reload = true, example = '"debug"', text = "What the broker logs; --log-level wins over it." },
   log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,
-    example = "1 * GiB", text = "Free space below which a log directory takes no more writes." },
+    reload = true, example = "1 * GiB", text = "Free space below which a log directory takes no more writes." },
 }
 
 --- Keys that will exist, and say so until they do.

@@ -187,19 +187,20 @@ local function refuse(setting, name, wrong)
   failure.raise(setting.origin, setting.path, "%s", wrong)
 end
 
---- Adds settings one after another, as the file gives them. Where they do not agree in the end, the one to blame is the
---- last that made it so.
+--- Raises the error for settings that do not agree. To blame is the last one that made it so, as the file gives them.
 ---
 ---@param settings table<string, luka.Setting>
----@param add fun(name: string, setting: luka.Setting): string?  what is wrong with all that was added, or nil
-local function add_all(settings, add)
+---@param check fun(names: string[]): string?  what is wrong with some of them, or nil
+local function blame(settings, check)
   local culprit, culprit_name, wrong
+  local added = {}
   for _, name in ipairs(in_order(settings)) do
     local was_wrong = wrong ~= nil
-    wrong = add(name, settings[name])
+    added[#added + 1] = name
+    wrong = check(added)
     if wrong and not was_wrong then culprit, culprit_name = settings[name], name end
   end
-  if wrong then refuse(culprit, culprit_name, wrong) end
+  refuse(culprit, culprit_name, wrong)
 end
 
 --- Gives Kafka's broker configs to the host.
@@ -211,7 +212,18 @@ function Settings:finish_kafka()
   local merged = {}
   for name, setting in pairs(self.defaults) do merged[name] = setting end
   for name, setting in pairs(self.kafka) do merged[name] = setting end
-  add_all(merged, function(name, setting) return host.set_broker(name, setting.value) or host.resolve_broker() end)
+  local function check(names)
+    for _, name in ipairs(names) do
+      local setting = merged[name]
+      local wrong = host.set_broker(name, setting.value, setting.path, failure.where(setting.origin))
+      if wrong then return wrong end
+    end
+    return host.resolve_broker()
+  end
+  if check(sorted_keys(merged)) then
+    host.clear_broker()
+    blame(merged, check)
+  end
   -- As long as the metastore is a file of this broker, there is no other that could have a replica.
   local factor = merged["default.replication.factor"]
   if factor and tonumber(factor.value) > 1 then
@@ -259,19 +271,19 @@ function Settings:finish_topic(topic)
     failure.raise(factor.origin, factor.path, "got %d, but this broker is alone: the replication factor is 1",
       factor.value)
   end
-  local added = {}
-  add_all(topic.configs, function(name, setting)
-    added[#added + 1] = { name, setting.value }
-    return self.host.resolve_topic(added)
-  end)
-  local configs, lines = {}, {}
+  local names = sorted_keys(topic.configs)
+  local function check(some)
+    local configs = {}
+    for i, name in ipairs(some) do configs[i] = { name, topic.configs[name].value } end
+    return self.host.resolve_topic(configs), configs
+  end
+  local wrong, configs = check(names)
+  if wrong then blame(topic.configs, check) end
+  local lines = {}
   local partitions = topic.own.partitions and topic.own.partitions.value
   if partitions then lines[1] = ("partitions=%d\n"):format(partitions) end
   if factor then lines[#lines + 1] = ("replication_factor=%d\n"):format(factor.value) end
-  for _, name in ipairs(sorted_keys(topic.configs)) do
-    configs[#configs + 1] = { name, topic.configs[name].value }
-    lines[#lines + 1] = ("%s=%s\n"):format(name, topic.configs[name].value)
-  end
+  for _, config in ipairs(configs) do lines[#lines + 1] = ("%s=%s\n"):format(config[1], config[2]) end
   return {
     name = topic.name, partitions = partitions or -1, replication_factor = factor and factor.value or -1,
     configs = configs, text = table.concat(lines), line = topic.origin.line or 0, source = topic.origin.source,

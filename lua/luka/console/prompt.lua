@@ -14,7 +14,6 @@ local DROPPED = "^C\27[J\n" -- what stands behind and below the cursor goes
 local INDENT, CONTROL_Z = "  ", 26
 
 ---@class luka.console.Prompt
----@field notice string?  what the user should know once, one line
 local Prompt = {}
 Prompt.__index = Prompt
 
@@ -56,7 +55,7 @@ local function key(self)
   return code
 end
 
---- Opens the editor; nil, and perhaps a notice, when lines are read plainly.
+--- Opens the editor; nil when lines are read plainly.
 local function open_editor(self, output)
   if os.getenv "TERM" == "dumb" then return nil end
   local edit_of = require "luka.ffi.edit"
@@ -66,7 +65,7 @@ local function open_editor(self, output)
     complete = function() return on_tab(self) end,
   }
   if not edit then
-    self.notice = "lines are read without editing and completion: " .. err
+    self.notices[1] = "lines are read without editing and completion: " .. err
     return nil
   end
   self.edit_of = edit_of
@@ -79,7 +78,7 @@ end
 ---@param fd integer  1 or 2: where prompts go
 ---@return luka.console.Prompt
 function M.open(session, fd)
-  local self = setmetatable({ session = session, fd = fd, keyboard = keyboard_of.new(session) }, Prompt)
+  local self = setmetatable({ session = session, fd = fd, keyboard = keyboard_of.new(session), notices = {} }, Prompt)
   self.history = history.open(history.path())
   self.edit = open_editor(self, fd == 1 and io.stdout or io.stderr)
   if self.edit then
@@ -140,6 +139,19 @@ function Prompt:confirm(question)
   local answer = (read_line(self, "[y/N] ") or ""):lower():match "^%s*(.-)%s*$"
   self.keyboard.is_dropping = true
   return answer == "y" or answer == "yes"
+end
+
+--- What the user should know, a line each, once.
+---
+---@return string[]
+function Prompt:take_notices()
+  local notices = self.notices
+  self.notices = {}
+  if self.history.problem and not self.has_told then
+    self.has_told = true
+    notices[#notices + 1] = self.history.problem
+  end
+  return notices
 end
 
 --- The terminal has another size.

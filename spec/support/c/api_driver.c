@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "api/api.h"
+#include "base/check.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "controller/controller.h"
@@ -63,6 +64,11 @@ static void driver_publish(struct api_driver *driver)
   metadata_draft_set_controller(draft, 1, 1);
   driver_make_brokers(draft, api_driver_port(driver));
   driver_make_topic(draft, &driver->config.topic.values);
+  struct broker_config *config = NULL;
+  char message[CONFIG_MESSAGE_SIZE];
+  CHECK(broker_config_overlay(&driver->config, NULL, 0, NULL, 0, &config, message) == 0);
+  metadata_draft_set_config(draft, config);
+  broker_config_unref(config);
   metadata_cache_publish(&driver->cache, metadata_draft_finish(draft));
 }
 
@@ -76,8 +82,7 @@ static bool driver_start(struct api_driver *driver)
     return false;
   }
   driver->controller = controller_new(&settings);
-  driver->api = (struct api){
-      .broker_id = 1, .config = &driver->config, .metadata = &driver->cache, .controller = driver->controller};
+  driver->api = (struct api){.broker_id = 1, .metadata = &driver->cache, .controller = driver->controller};
   api_callbacks(&driver->api, &callbacks);
   if (server_new(&options, &callbacks, &driver->server) < 0 || server_bind(driver->server, "127.0.0.1:0", NULL) < 0) {
     return false;

@@ -238,6 +238,21 @@ bool controller_driver_alter(struct controller_driver *driver, struct controller
   return wait_for_all(driver);
 }
 
+static void on_reloaded(struct controller_reload *reload)
+{
+  came(reload->arg);
+}
+
+bool controller_driver_reload(struct controller_driver *driver, struct controller_reload *reload)
+{
+  reload->arena = &driver->arena;
+  reload->done = on_reloaded;
+  reload->arg = driver;
+  expect(driver, 1);
+  controller_reload(driver->controller, reload);
+  return wait_for_all(driver);
+}
+
 static void producer_id_done(struct controller_producer_id *request)
 {
   came(request->arg);
@@ -287,6 +302,24 @@ bool controller_driver_hang_alter(struct controller_driver *driver, struct contr
   alter->arg = driver;
   expect(driver, 1);
   controller_alter_configs(driver->controller, alter);
+  return wait_for_all(driver);
+}
+
+static void on_hung_reloaded(struct controller_reload *reload)
+{
+  struct controller_driver *driver = reload->arg;
+  arena_destroy(&driver->alter_arena);
+  came(driver);
+}
+
+bool controller_driver_hang_reload(struct controller_driver *driver, struct controller_reload *reload)
+{
+  driver->is_hanging = true;
+  reload->arena = &driver->alter_arena;
+  reload->done = on_hung_reloaded;
+  reload->arg = driver;
+  expect(driver, 1);
+  controller_reload(driver->controller, reload);
   return wait_for_all(driver);
 }
 

@@ -24,6 +24,7 @@ bool controller_driver_create(struct controller_driver *driver, struct controlle
 bool controller_driver_drop(struct controller_driver *driver, struct controller_drop *drop);
 bool controller_driver_grow(struct controller_driver *driver, struct controller_grow *grow);
 bool controller_driver_alter(struct controller_driver *driver, struct controller_alter *alter);
+bool controller_driver_reload(struct controller_driver *driver, struct controller_reload *reload);
 
 /// Asks for a producer id and waits for it. @param[out] error  Kafka's code @return -1: none
 int64_t controller_driver_producer_id(struct controller_driver *driver, int16_t *error);
@@ -39,6 +40,9 @@ bool controller_driver_hang(struct controller_driver *driver, struct controller_
 /// Posts a change of configs whose arena ends with its answer, as that of a request does, and waits until the logs are
 /// to get the configs, which they never do.
 bool controller_driver_hang_alter(struct controller_driver *driver, struct controller_alter *alter);
+
+/// The same with another configuration, of whose topics none is ever opened.
+bool controller_driver_hang_reload(struct controller_driver *driver, struct controller_reload *reload);
 
 /// After controller_driver_hang(): stops the controller, then has the replicas opened; waits until both are answered
 /// and the controller has stopped, which the diary says.

@@ -517,9 +517,14 @@ int64_t echo_count(struct echo *echo, enum echo_counter counter)
 
 int echo_set_limits(struct echo *echo, int max_connections, int max_per_ip, const char *ip_overrides)
 {
-  struct server_limits limits = {
-      .max_connections = max_connections, .max_per_ip = max_per_ip, .ip_overrides = ip_overrides};
-  return server_set_limits(echo->server, &limits);
+  struct server_limits limits = {.max_per_ip = max_per_ip, .ip_overrides = ip_overrides};
+  struct server_limits_read *read = NULL;
+  int result = server_read_limits(&limits, &read);
+  if (result == 0) {
+    server_apply_limits(echo->server, read);
+    server_set_max_connections(echo->server, max_connections);
+  }
+  return result;
 }
 
 int64_t echo_drain(struct echo *echo, int64_t deadline_ms)

@@ -48,7 +48,6 @@ describe("alter plan", function()
     arena, base, context, kept = ffi.new "struct arena", ffi.new "struct broker_config", ffi.new "struct alter_plan_context", {}
     plan = ffi.new "struct alter_plan"
     C.broker_config_create(base)
-    context.base = base
     set_on_all {}
     topic {}
   end)

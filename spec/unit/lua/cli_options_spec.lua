@@ -4,7 +4,10 @@ package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 local kinds = { ["config"] = "file", ["data"] = "folder" }
 package.loaded["luka.native.cli"] = {
   kind = function(path) return kinds[path] end,
-  has_module = function(name) return name ~= "luka.cli.reload" end,
+}
+package.loaded["luka.config.schema"] = {
+  keys = function() return { "listen", "log_retention_ms" } end,
+  BROKER_OTHERS = { port = "listen" },
 }
 local options = require "luka.cli.options"
 local texts = require "luka.cli.text"
@@ -63,10 +66,13 @@ describe("a command line", function()
     { { "dump", "-H", "v", "a" }, nil, "-H: got 'v', expected key=value" },
     { { "dump", "--ordre=up" }, nil, "there is no option --ordre, did you mean --order?" },
     { { "dump", "-x" }, nil, "there is no option -x; `luka help dump` lists them" },
+    { { "--listen=:9092" }, nil, "there is no option --listen, did you mean --set listen=...?" },
+    { { "--log-retention-ms", "1" }, nil, "there is no option --log-retention-ms, did you mean --set log_retention_ms=...?" },
+    { { "serve", "--port", "9092" }, nil, "there is no option --port, did you mean --set listen=...?" },
+    { { "dump", "--listen", "a" }, nil, "there is no option --listen; `luka help dump` lists them" },
     { { "--order", "up" }, nil, "serve takes no option --order; `luka help serve` lists them" },
     { { "--adopt", "dump", "a" }, nil, "dump takes no option --adopt; `luka help dump` lists them" },
     { { "version", "--adopt" }, nil, "there is no option --adopt; `luka help version` lists them" },
-    { { "reload" }, nil, "reload is not supported yet" },
     { { "help", "serve", "dump" }, nil, "help: unexpected argument 'dump'" },
     { { ("x"):rep(200) }, nil, ("there is no verb '%s' and no such file; `luka help` lists them"):format(("x"):rep(100)) },
   }

@@ -5,13 +5,14 @@ local unit = require "spec.support.unit"
 local evaluate = require "spec.unit.lua.evaluate"
 local C = unit.load "os/clock.h"
 
-local PATIENCE_MS = (os.getenv "LUKA_SAN" or "") ~= "" and 10000 or 2000
+-- Of processor time, which does not depend on who else uses the machine.
+local PATIENCE_MS = (os.getenv "LUKA_SAN" or "") ~= "" and 10000 or 1100
 
 local function refusal(text)
-  local start = C.clock_mono_ms()
+  local start = C.clock_thread_ms()
   local result, message = evaluate.text(text)
   assert.is_nil(result)
-  assert.is_true(tonumber(C.clock_mono_ms() - start) < PATIENCE_MS)
+  assert.is_true(tonumber(C.clock_thread_ms() - start) < PATIENCE_MS)
   return message
 end
 
@@ -23,6 +24,12 @@ describe("an endless configuration", function()
     ["a loop around xpcall"] = "\nwhile true do xpcall(error, function() while true do end end) end",
     ["a loop in a coroutine"] = "\nwhile true do pcall(coroutine.wrap(function() while true do end end)) end",
     ["a loop in the text of an error"] = "\nlocal t = setmetatable({}, { __tostring = function() while true do end end }) print(t)",
+    ["a loop in the index of a table"] = "\nlocal t = setmetatable({}, { __index = function() while true do end end }) return t.x",
+    ["a loop in a comparison of tables"] =
+      "\nlocal m = { __lt = function() while true do end end } return setmetatable({}, m) < setmetatable({}, m)",
+    ["a loop in an iterator"] = "\nfor _ in function() return 1 end do pcall(error) end",
+    ["a loop in an error object"] = "\nerror(setmetatable({}, { __tostring = function() while true do end end }))",
+    ["a loop that a strict global is read in"] = "\nwhile true do pcall(function() return nothing end) end",
     ["a loop in code made by load"] = "\nload('while true do end')()",
     ["a loop that reads code for load"] = "\nload(function() return ' ' end)",
     ["large strings in a loop"] = "\nfor i = 1, 1e9 do local s = ('x'):rep(1e7) end",
@@ -47,6 +54,8 @@ describe("a configuration that wants too much memory", function()
     ["a string that doubles"] = "\nlocal s = 'x' while true do s = s .. s end",
     ["a list that is joined"] = "\nlocal t = {} for i = 1, 1000 do t[i] = ('x'):rep(1e5) end table.concat(t)",
     ["a pattern that doubles"] = "\nlocal s = 'x' while true do s = s:gsub('x', 'xx') end",
+    ["a long text of an error"] = "\nlocal s = 'x' while true do s = s .. s pcall(error, s) end",
+    ["globals"] = "\nfor i = 1, 1e9 do _G['g' .. i] = {} end",
     ["coroutines in coroutines"] = "\nlocal function f() local t = {} for i = 1, 1e4 do t[i] = i end coroutine.wrap(f)() end f()",
   } do
     it("is refused: " .. name, function()

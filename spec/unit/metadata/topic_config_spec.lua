@@ -119,6 +119,18 @@ describe("topic config", function()
     assert.is_nil(show({})["luka.producer.type"])
     assert.same({ "sync", C.CONFIG_SOURCE_TOPIC }, show({ { "luka.producer.type", "sync" } })["luka.producer.type"])
   end)
+
+  it("shows Luka's own configs where they are set as a default for all topics", function()
+    local broker = ffi.new "struct broker_config"
+    C.broker_config_create(broker)
+    assert.equal(0, C.broker_config_set(broker, "luka.producer.type", "sync"))
+    assert.equal(0, C.broker_config_resolve(broker))
+    defaults = broker.topic
+    local shown = show({})
+    assert.same({ "sync", C.CONFIG_SOURCE_STATIC_BROKER }, shown["luka.producer.type"])
+    assert.is_nil(shown["luka.validate"])
+    C.broker_config_destroy(broker)
+  end)
 end)
 
 describe("broker config", function()
