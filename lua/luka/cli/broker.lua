@@ -68,7 +68,7 @@ function Broker:status(outcome)
   end
   if outcome == "gone" then return report.fail(self.options, self.session.link.failure) end
   if self.output.failure ~= "" then return report.fail(self.options, self.output.failure) end
-  return M.SIGNALLED + libc.SIGPIPE
+  return report.FAILED -- nobody reads any more, and nobody needs to be told
 end
 
 --- Ends the session.
