@@ -342,7 +342,8 @@ describe("luka dump of damage", function()
     for _, option in ipairs { "-r", "--json", "--verify" } do
       local out, err, status = dump(option, noise)
       assert.same({ "", 1 }, { err, status })
-      assert.falsy(out:find("[%z\1-\9\11-\31\127]"))
+      -- JSON may have a delete character as it is.
+      assert.falsy(out:find(option == "--json" and "[%z\1-\9\11-\31]" or "[%z\1-\9\11-\31\127]"))
     end
   end)
 
