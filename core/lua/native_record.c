@@ -306,8 +306,11 @@ static void record_push_headers(lua_State *vm, const struct record_view *record)
 {
   struct record_header_iterator headers;
   struct record_header_view header;
-  record_headers_open(record, &headers);
   lua_newtable(vm);
+  if (record->header_count == 0) {
+    return; // Messages of the old formats do not even have a place for them.
+  }
+  record_headers_open(record, &headers);
   for (int i = 1; record_headers_next(&headers, &header) > 0; i++) {
     lua_createtable(vm, 0, 2);
     record_set_bytes(vm, "key", header.key, header.key_size);

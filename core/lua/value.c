@@ -55,7 +55,8 @@ void lua_value_push_int64(lua_State *vm, int64_t value)
   luaL_checkstack(vm, 4, NULL);
   value_push_function(vm, &value_join_key, value_join_source);
   uint32_t low = (uint32_t)(uint64_t)value;
-  lua_pushnumber(vm, (lua_Number)((value - (int64_t)low) / (INT64_C(1) << 32)));
+  int64_t high = (value - (int64_t)low) / (INT64_C(1) << 32);
+  lua_pushnumber(vm, (lua_Number)high);
   lua_pushnumber(vm, (lua_Number)low);
   lua_call(vm, 2, 1);
 }

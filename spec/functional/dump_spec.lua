@@ -329,6 +329,24 @@ describe("luka dump of damage", function()
     assert.truthy(out:find("! position 738: a batch of 78 bytes is cut after 77;", 1, true))
   end)
 
+  it("bears any bytes under any name", function()
+    local noise = unit.temp_dir()
+    for _, size in ipairs { 1, 10, 17, 61, 100, 5000 } do
+      for i, name in ipairs { FIRST .. ".log", FIRST .. ".index", FIRST .. ".timeindex", FIRST .. ".txnindex",
+        FIRST .. ".snapshot", "leader-epoch-checkpoint", "replication-offset-checkpoint", "partition.metadata",
+        "meta.properties", "99999999999999999999.log", "x.log" } do
+        kafka_dir.sh("mkdir -p %s/%d", noise, size)
+        unit.write_file(("%s/%d/%s"):format(noise, size, name), records.noise(size, i))
+      end
+    end
+    for _, option in ipairs { "-r", "--json", "--verify" } do
+      local out, err, status = dump(option, noise)
+      assert.same({ "", 1 }, { err, status })
+      -- JSON may have a delete character as it is.
+      assert.falsy(out:find(option == "--json" and "[%z\1-\9\11-\31]" or "[%z\1-\9\11-\31\127]"))
+    end
+  end)
+
   it("reads a segment that is larger than its memory may be", function()
     if (os.getenv "LUKA_SAN" or "") ~= "" then return end -- sanitizers take terabytes of address space
     local file = assert(io.open(log, "ab"))

@@ -8,6 +8,8 @@ local concat, floor = table.concat, math.floor
 
 local M = {}
 
+local EXACT = 2 ^ 53 -- numbers below are exact
+
 --- Lowest and highest second byte after a lead byte, where that is narrower than 0x80 to 0xbf: no overlong forms, no
 --- surrogates, nothing beyond U+10FFFF.
 local SECOND_MIN = { [0xe0] = 0xa0, [0xf0] = 0x90 }
@@ -142,7 +144,8 @@ end
 ---@param value number|ffi.cdata*
 ---@return string
 function M.digits(value)
-  if type(value) == "number" then return format("%d", value) end
+  local number = tonumber(value)
+  if number < EXACT and number > -EXACT then return format("%d", number) end
   return (gsub(tostring(value), "U?LL$", ""))
 end
 

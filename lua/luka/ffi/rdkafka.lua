@@ -9,6 +9,8 @@ local M = {}
 
 -- As in rdkafka.h of version 2.0; what is left out is not used. `_private` of a message is a pointer there.
 ffi.cdef [[
+void *dlopen(const char *name, int flags);
+
 typedef struct rd_kafka_s rd_kafka_t;
 typedef struct rd_kafka_conf_s rd_kafka_conf_t;
 typedef struct rd_kafka_topic_s rd_kafka_topic_t;
@@ -109,6 +111,8 @@ M.PARTITION_EOF, M.ALL_BROKERS_DOWN, M.TIMED_OUT, M.QUEUE_FULL, M.TRANSPORT = -1
 M.UNKNOWN_TOPIC_OR_PART, M.LEADER_NOT_AVAILABLE, M.INVALID_TOPIC, M.AUTHORIZATION_FAILED = 3, 5, 17, 29
 M.RESOLVE, M.AUTHENTICATION, M.AUTO_OFFSET_RESET = -193, -169, -140
 
+local NAME = "librdkafka.so.1"
+local RTLD_NOW, RTLD_NODELETE = 2, 0x1000
 local EVENT_DR, EVENT_ERROR = 0x1, 0x8
 local CONF_OK = 0
 local TEXT_SIZE = 512
@@ -138,9 +142,11 @@ local library
 ---@return ffi.namespace*
 function M.library()
   if not library then
-    local ok, found = pcall(ffi.load, "librdkafka.so.1")
-    if not ok then M.fail "librdkafka.so.1 is missing: install the Debian package librdkafka1" end
-    library = found
+    -- It stays until the process ends: its threads and what they leave behind do not bear to lose it with the Lua state.
+    if ffi.C.dlopen(NAME, RTLD_NOW + RTLD_NODELETE) == nil then
+      M.fail "librdkafka.so.1 is missing: install the Debian package librdkafka1"
+    end
+    library = ffi.load(NAME)
   end
   return library
 end
