@@ -97,6 +97,17 @@ describe("a list of connections", function()
     server:stop()
   end)
 
+  it("has many of one worker, each once", function()
+    local server = tcp.serve {}
+    for _ = 1, 700 do server:connect() end
+    server:wait("connections", 700)
+    local seen = list(server)
+    assert.same({ 700, 700 }, { #seen, seen.total })
+    for i, one in ipairs(seen) do assert.equal(i, one.id) end
+    assert.equal(600, #list(server, 600))
+    server:stop()
+  end)
+
   it("is empty when there are none", function()
     local server = tcp.serve { workers = 2 }
     assert.same({ total = 0 }, list(server))
