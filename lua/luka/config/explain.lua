@@ -15,8 +15,8 @@ local OUT_OF_REACH = {
 local LIBRARIES = { "os", "string", "table", "math", "bit", "coroutine" }
 local SIZES = { kb = "KiB", mb = "MiB", gb = "GiB", kib = "KiB", mib = "MiB", gib = "GiB" }
 
-local function out_of_reach(name, place)
-  return ("%s is out of reach of %s"):format(name, place)
+local function out_of_reach(name)
+  return name .. " is out of reach of a configuration"
 end
 
 --- The name of a global that is nil where something was done to it.
@@ -25,8 +25,8 @@ local function missing_word(text)
     or text:match "^attempt to perform arithmetic on global '([%w_]+)' %(a nil value%)"
 end
 
-local function unknown_word(name, env, place)
-  if OUT_OF_REACH[name] then return out_of_reach(name, place) end
+local function unknown_word(name, env)
+  if OUT_OF_REACH[name] then return out_of_reach(name) end
   local known = {}
   for word in pairs(env) do known[#known + 1] = word end
   local nearest = SIZES[name:lower()] or suggest.nearest(name, known)
@@ -34,10 +34,10 @@ local function unknown_word(name, env, place)
 end
 
 --- A function that a library of Lua has and ours does not: the source tells which library was meant.
-local function missing_field(field, line, place)
+local function missing_field(field, line)
   for _, library in ipairs(LIBRARIES) do
     if line:find("%f[%w_]" .. library .. "%s*%.%s*" .. field .. "%f[^%w_]") then
-      return out_of_reach(library .. "." .. field, place)
+      return out_of_reach(library .. "." .. field)
     end
   end
   return nil
@@ -59,16 +59,14 @@ end
 ---@param text string  without its place
 ---@param line string  the source line it is about, "" when not known
 ---@param env table  what the configuration can reach
----@param place string?  "the console"; "a configuration" by default
 ---@return string text
-function M.message(text, line, env, place)
-  place = place or "a configuration"
+function M.message(text, line, env)
   local word = missing_word(text)
-  if word then return unknown_word(word, env, place) end
+  if word then return unknown_word(word, env) end
   local number = text:match "^attempt to call global '([%w_]+)' %(a number value%)"
   if number and units[number] then return ("%s is a number: write 5 * %s"):format(number, number) end
   local field = text:match "^attempt to call field '([%w_]+)' %(a nil value%)"
-  return field and missing_field(field, line, place) or syntax_hint(text, line) or text
+  return field and missing_field(field, line) or syntax_hint(text, line) or text
 end
 
 return M

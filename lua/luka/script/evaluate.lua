@@ -4,6 +4,7 @@
 local errors = require "luka.errors"
 local explain = require "luka.config.explain"
 local memory = require "luka.script.memory"
+local suggest = require "luka.config.suggest"
 local task = require "luka.script.task"
 local view = require "luka.view"
 
@@ -11,6 +12,12 @@ local M = {}
 
 --- Longest source text, bytes: parsing cannot be interrupted.
 M.SOURCE_MAX = 1024 * 1024
+
+--- What other Lua programs have.
+local OUT_OF_REACH = {
+  collectgarbage = true, debug = true, dofile = true, ffi = true, getfenv = true, io = true, jit = true, loadfile = true,
+  module = true, package = true, require = true, setfenv = true,
+}
 
 --- Longest message of an error, bytes, and the most globals that are looked through for a misspelt one.
 local MESSAGE_MAX, NAMES_MAX = 4096, 1000
@@ -60,13 +67,23 @@ end
 --- The words and globals that a name may have been meant for.
 local function names(session)
   local all, left = {}, NAMES_MAX
-  for name, value in pairs(session.known) do all[name] = value end
-  for name, value in next, session.env do
-    if type(name) == "string" then all[name] = value end
+  for name in pairs(session.known) do all[#all + 1] = name end
+  for name in next, session.env do
+    if type(name) == "string" then all[#all + 1] = name end
     left = left - 1
     if left == 0 then break end
   end
   return all
+end
+
+--- What to say of a global that is nil where something was done to it; nil when the message is about something else.
+local function missing_word(text, session)
+  local name = text:match "^attempt to %a+ global '([%w_]+)' %(a nil value%)"
+    or text:match "^attempt to perform arithmetic on global '([%w_]+)' %(a nil value%)"
+  if not name then return nil end
+  if OUT_OF_REACH[name] then return name .. " is out of reach of the console" end
+  local nearest = suggest.nearest(name, names(session))
+  return nearest and ("unknown word %s, did you mean %s?"):format(name, nearest) or "unknown word " .. name
 end
 
 local function explain_error(err, source, name, session)
@@ -79,7 +96,8 @@ local function explain_error(err, source, name, session)
     local number, rest = text:match("^(%d+): (.*)$", #prefix + 1)
     if number then
       local where = prefix .. number .. ": "
-      return where .. explain.message(rest, line_of(source, tonumber(number)), names(session), "the console")
+      local message = missing_word(rest, session) or explain.message(rest, line_of(source, tonumber(number)), {})
+      return where .. (message:gsub("out of reach of a configuration$", "out of reach of the console"))
     end
   end
   return text

@@ -9,14 +9,14 @@ local M = {}
 ---@type luka.Word[]
 M.entries = {
   { name = "partitions", group = "topics", type = "fun(part?: string): table[]",
-    text = "The partitions of all topics: leader, offsets, size, directory.",
+    text = "Partitions of all topics: offsets, size, directory.",
     usage = "partitions([part of a topic's name])", example = "partitions()",
     setup = 'create("clicks", { partitions = 2 })' },
   { name = "log_dirs", group = "broker", type = "fun(): table[]",
-    text = "The log directories: state, partitions, size, free space.",
+    text = "The log directories: state, partitions, free space.",
     usage = "log_dirs()", example = "log_dirs()" },
   { name = "brokers", group = "broker", type = "fun(): table[]",
-    text = "The brokers of the cluster, and which one is the controller.",
+    text = "The brokers, and which one is the controller.",
     usage = "brokers()", example = "brokers()" },
 }
 

@@ -24,7 +24,7 @@ M.entries = {
     about = "Results of a line are shown without it. A list or a record is shown better by returning it.",
     example = 'for _, t in ipairs(topics()) do print(t.name, t.records) end' },
   { name = "admin", group = "console", type = "luka.Admin",
-    text = "The administration as functions with Kafka's names, for scripts.",
+    text = "The administration with Kafka's names, for scripts.",
     usage = "admin.<function>(...)",
     about = "admin.topics(), describe_topic(name), create_topic(name, options), delete_topic(name), "
       .. "create_partitions(name, total), describe_configs(\"topic\"|\"broker\", name), "

@@ -70,7 +70,7 @@ function Help:list(prefix)
   for _, group in ipairs(M.GROUPS) do
     for _, entry in ipairs(self.entries) do
       local is_meant = not prefix or entry.name:sub(1, #prefix) == prefix
-      if entry.group == group and is_meant then rows[#rows + 1] = { word = entry.usage, text = entry.text } end
+      if entry.group == group and is_meant then rows[#rows + 1] = { word = entry.name, text = entry.text } end
     end
   end
   return view.list(rows, { "word", "text" })

@@ -9,7 +9,7 @@ local M = {}
 ---@type luka.Word[]
 M.entries = {
   { name = "connections", group = "broker", type = "fun(part?: string): table[]",
-    text = "The clients that are connected: who they are, what they sent and wait for.",
+    text = "The clients: who they are, what they sent and wait for.",
     usage = "connections([part of an address or a name])",
     about = "request is the oldest one that is not answered yet, and request_ms for how long it has been worked on or has "
       .. "waited; a consumer that waits for records has a Fetch there. The connections that consoles make themselves are "

@@ -10,11 +10,12 @@ local M = {}
 local SETUP = 'create("clicks", { partitions = 2 })\n'
   .. 'for i = 1, 5 do produce("clicks", { key = "user" .. i, value = "click " .. i, headers = { page = "home" } }) end'
 
-local READING = "Where it begins is `from`: \"earliest\", \"latest\", an offset, offsets by partition ({ [0] = 42 }), or a "
-  .. "time ago: \"90s\", \"15m\", \"1h\", \"7d\", or ago = hours(1) instead. `filter` is a function that is given each "
-  .. "record and says whether it is wanted; a record has topic, partition, offset, timestamp, key, value and headers. "
-  .. "`key` takes only records with that key, `partition` (or `partitions`, a list) only those partitions, and `count` is "
-  .. "how many records are wanted."
+local READING = 'from: where to begin: "earliest", "latest", an offset, offsets by partition ({ [0] = 42 }), or a time ago: '
+  .. '"90s", "15m", "1h", "7d". ago = hours(1) does the same.\n'
+  .. "filter: a function that is given each record and says whether it is wanted. A record has topic, partition, offset, "
+  .. "timestamp, key, value and headers.\n"
+  .. "key: only records with this key. partition = n or partitions = { n, ... }: only of these.\n"
+  .. "count: how many records are wanted."
 
 ---@type luka.Word[]
 M.entries = {
@@ -28,15 +29,15 @@ M.entries = {
     example = 'produce("clicks", { key = "user1", value = "home", headers = { trace = "42" } })',
     setup = 'create("clicks", { partitions = 2 })' },
   { name = "tail", group = "records", type = "fun(topic: string, options?: luka.ReadingOptions)",
-    text = "Shows the records of a topic as they come, until Ctrl-C.",
+    text = "Shows records as they come, until Ctrl-C.",
     usage = 'tail("topic" [, { from =, filter =, count =, key =, partition = }])',
-    about = "Without `from` it begins with the last 10 records. " .. READING,
+    about = "It begins with the last 10 records, unless it is told otherwise.\n" .. READING,
     example = 'tail("clicks", { from = "earliest", count = 2, filter = function(r) return r.value:find "click" end })',
     setup = SETUP },
   { name = "records", group = "records", type = "fun(topic: string, options?: luka.ReadingOptions): luka.Record[]",
-    text = "The records of a topic that are there now, as a list.",
+    text = "The records that are there now, as a list.",
     usage = 'records("topic" [, { from =, filter =, count =, key =, partition = }])',
-    about = "At most 100 unless `count` says more, from the earliest on. " .. READING,
+    about = "At most 100, from the earliest on, unless it is told otherwise.\n" .. READING,
     example = 'records("clicks", { key = "user3" })[1].value', setup = SETUP },
 }
 

@@ -53,10 +53,10 @@ end
 function M.config(name, value)
   if type(value) ~= "number" and type(value) ~= "cdata" then return nil end
   local number = tonumber(value)
+  if number >= 2 ^ 62 then return "no limit" end
   local is_time, is_size = name:find "_ms$", name:find "_bytes$" or name:find "%.bytes$"
   if not is_time and not is_size then return nil end
   if number == -1 then return "no limit" end
-  if number >= 2 ^ 62 then return "no limit" end
   if is_time then return number >= 1000 and M.duration(number) or nil end
   return number >= 1024 and M.size(number) or nil
 end

@@ -16,25 +16,25 @@ local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\npro
 ---@type luka.Word[]
 M.entries = {
   { name = "topic", group = "topics", type = "fun(name: string): luka.TopicObject",
-    text = "A topic: what it is, and methods to look into it and to change it.",
+    text = "A topic, with methods to look into it and change it.",
     usage = 'topic "name"',
     about = 'Shown are its partitions, records, size and the configs that were set on it. The methods are called with a '
       .. 'colon: topic "clicks":configs().\n\nRecords are counted by offsets: what compaction or aborted transactions '
       .. 'took is counted too.',
     example = 'topic "clicks"', setup = SETUP },
   { name = "topic:describe", group = "topics", type = "fun(self: luka.TopicObject): table",
-    text = "What the topic is, as a record: name, id, partitions, records, configs.",
+    text = "Name, id, partitions, records, size, set configs.",
     usage = 'topic "name":describe()', example = 'topic "clicks":describe().records', setup = SETUP },
   { name = "topic:partitions", group = "topics", type = "fun(self: luka.TopicObject): table[]",
-    text = "Its partitions: leader, replicas, first and next offset, size, directory.",
+    text = "Its partitions: leader, offsets, size, directory.",
     usage = 'topic "name":partitions()', example = 'topic "clicks":partitions()', setup = SETUP },
   { name = "topic:configs", group = "topics", type = "fun(self: luka.TopicObject, part?: string): table[]",
-    text = "Its configs with value and source, those set on the topic first.",
+    text = "Its configs: value, source; those set on it first.",
     usage = 'topic "name":configs([part of a key])',
     about = "With a part of a key only those configs that have it, and what each does.",
     example = 'topic "clicks":configs "retention"', setup = SETUP },
   { name = "topic:set", group = "topics", type = "fun(self: luka.TopicObject, values: table<string, any>): table[]",
-    text = "Sets configs of the topic, all of them or none.",
+    text = "Sets configs, all of them or none.",
     usage = 'topic "name":set { key = value, ... }',
     about = "Times are milliseconds and sizes bytes: seconds(), minutes(), hours(), days(), KiB, MiB and GiB help. Both "
       .. "spellings of a key will do, retention_ms and [\"retention.ms\"].",
@@ -49,13 +49,15 @@ M.entries = {
     example = 'topic "clicks":add_partitions(2)', setup = SETUP },
   { name = "topic:delete_records", group = "topics",
     type = 'fun(self: luka.TopicObject, before: "all"|table<integer, integer>): table[]?',
-    text = "Deletes the records before an offset; asks first on a terminal.",
+    text = "Deletes the records before an offset; asks first.",
     usage = 'topic "name":delete_records("all" | { [partition] = offset, ... })',
-    about = "What goes is the beginning of a partition. The offsets of what is left stay as they are.",
+    about = "What goes is the beginning of a partition. The offsets of what is left stay as they are. It asks on a "
+      .. "terminal only.",
     example = 'topic "clicks":delete_records "all"', setup = SETUP },
   { name = "topic:delete", group = "topics", type = "fun(self: luka.TopicObject)",
-    text = "Deletes the topic with all its records; asks first on a terminal.",
-    usage = 'topic "name":delete()', example = 'topic "clicks":delete()', setup = SETUP },
+    text = "Deletes the topic with all its records; asks first.",
+    usage = 'topic "name":delete()',
+    about = "It asks on a terminal only.", example = 'topic "clicks":delete()', setup = SETUP },
 }
 
 --- The object of a method's call. `.` instead of `:` is what most get wrong.

@@ -10,7 +10,7 @@ local M = {}
 ---@type luka.Word[]
 M.entries = {
   { name = "topics", group = "topics", type = "fun(part?: string): table[]",
-    text = "All topics with partitions, records, size and how many configs were set.",
+    text = "All topics: partitions, records, size, configs set.",
     usage = "topics([part of a name])",
     about = "Shown as a table; in Lua it is a list of records: for _, t in ipairs(topics()) do print(t.name) end",
     example = "topics()", setup = 'create "clicks"' },
