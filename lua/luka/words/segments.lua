@@ -29,9 +29,9 @@ M.entries = {
     type = "fun(self: luka.TopicObject, partition?: integer): table[]",
     text = "Which segments retention deletes, by which rule, and when.",
     usage = 'topic "name":retention_plan([partition])',
-    about = "goes says whether the next retention pass deletes the segment. Segments go whole, oldest first: one that stays keeps all newer ones. due_time is when the pass is made that "
-      .. "takes the segment if nothing more is appended; without one nobody knows, or it never goes. Passes are made "
-      .. "every log_retention_check_interval_ms.",
+    about = "goes says whether the next retention pass deletes the segment. Segments go whole, oldest first: one that "
+      .. "stays keeps all newer ones. due_time is when the pass is made that takes the segment if nothing more is "
+      .. "appended; without one nobody knows, or it never goes. Passes are made every log_retention_check_interval_ms.",
     example = 'topic "clicks":retention_plan()', setup = SETUP },
 }
 
