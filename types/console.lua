@@ -40,16 +40,19 @@
 
 ---@class luka.TopicObject
 ---@field name string
----@field describe fun(self: luka.TopicObject): table  What the topic is, as a record: name, id, partitions, records, configs.
----@field partitions fun(self: luka.TopicObject): table[]  Its partitions: leader, replicas, first and next offset, size, directory.
----@field configs fun(self: luka.TopicObject, part?: string): table[]  Its configs with value and source, those set on the topic first.
----@field set fun(self: luka.TopicObject, values: table<string, any>): table[]  Sets configs of the topic, all of them or none.
+---@field describe fun(self: luka.TopicObject): table  Name, id, partitions, records, size, set configs.
+---@field partitions fun(self: luka.TopicObject): table[]  Its partitions: leader, offsets, size, directory.
+---@field configs fun(self: luka.TopicObject, part?: string): table[]  Its configs: value, source; those set on it first.
+---@field set fun(self: luka.TopicObject, values: table<string, any>): table[]  Sets configs, all of them or none.
 ---@field unset fun(self: luka.TopicObject, ...: string): table[]  Takes configs back to the broker's value.
 ---@field add_partitions fun(self: luka.TopicObject, how_many: integer): table  Adds partitions; says how many there are then.
----@field delete_records fun(self: luka.TopicObject, before: "all"|table<integer, integer>): table[]?  Deletes the records before an offset; asks first on a terminal.
----@field delete fun(self: luka.TopicObject)  Deletes the topic with all its records; asks first on a terminal.
+---@field delete_records fun(self: luka.TopicObject, before: "all"|table<integer, integer>): table[]?  Deletes the records before an offset; asks first.
+---@field delete fun(self: luka.TopicObject)  Deletes the topic with all its records; asks first.
+---@field logs fun(self: luka.TopicObject, partition?: integer): table[]  Its logs on this broker: offsets, size, segments, folder.
+---@field segments fun(self: luka.TopicObject, partition?: integer): table[]  The segments of its logs here: offsets, size, age, file.
+---@field retention_plan fun(self: luka.TopicObject, partition?: integer): table[]  Which segments retention deletes, by which rule, and when.
 
---- All topics with partitions, records, size and how many configs were set.
+--- All topics: partitions, records, size, configs set.
 ---@type fun(part?: string): table[]
 topics = nil
 
@@ -57,7 +60,7 @@ topics = nil
 ---@type fun(name: string, options?: table): luka.TopicObject
 create = nil
 
---- A topic: what it is, and methods to look into it and to change it.
+--- A topic, with methods to look into it and change it.
 ---@type fun(name: string): luka.TopicObject
 topic = nil
 
@@ -65,25 +68,33 @@ topic = nil
 ---@type fun(topic: string, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table
 produce = nil
 
---- Shows the records of a topic as they come, until Ctrl-C.
+--- Shows records as they come, until Ctrl-C.
 ---@type fun(topic: string, options?: luka.ReadingOptions)
 tail = nil
 
---- The records of a topic that are there now, as a list.
+--- The records that are there now, as a list.
 ---@type fun(topic: string, options?: luka.ReadingOptions): luka.Record[]
 records = nil
 
---- The partitions of all topics: leader, offsets, size, directory.
+--- Partitions of all topics: offsets, size, directory.
 ---@type fun(part?: string): table[]
 partitions = nil
 
---- The log directories: state, partitions, size, free space.
+--- The log directories: state, partitions, free space.
 ---@type fun(): table[]
 log_dirs = nil
 
---- The brokers of the cluster, and which one is the controller.
+--- The brokers, and which one is the controller.
 ---@type fun(): table[]
 brokers = nil
+
+--- The clients: who they are, what they sent and wait for.
+---@type fun(part?: string): table[]
+connections = nil
+
+--- What the broker counts and measures, as a record.
+---@type fun(part?: string): table<string, integer>
+metrics = nil
 
 --- Has the broker read its configuration again, and shows what came of it.
 ---@type fun(): table[]
@@ -105,7 +116,7 @@ watch = nil
 ---@type fun(...: any)
 print = nil
 
---- The administration as functions with Kafka's names, for scripts.
+--- The administration with Kafka's names, for scripts.
 ---@type luka.Admin
 admin = nil
 

@@ -49,21 +49,42 @@ static void connection_list_done(struct mail *mail)
   list->done(list);
 }
 
-/// On a worker's thread: its connections, then on to the next worker.
-static void connection_list_visit(struct mail *mail)
+enum { CONNECTION_LIST_TURN = 250 }; // connections described in one turn of a worker
+
+/// Describes some connections of a worker, from where it was left. Ids rise along the list, as clients are accepted by
+/// one thread. @return false when there are more to describe
+static bool connection_list_step(struct connection_list *list, const struct worker *worker)
 {
-  struct connection_list *list = CONTAINER_OF(mail, struct connection_list, mail);
-  struct worker *worker = &list->server->workers[list->worker++];
+  int described = 0;
   LIST_EACH(&worker->connections, node) {
     const struct connection *conn = CONTAINER_OF(node, struct connection, node);
+    if (conn->is_attached || conn->id <= list->last_id) {
+      continue;
+    }
     if (list->count == list->limit) {
       break;
     }
-    if (!conn->is_attached) {
-      connection_list_add(list, conn);
+    if (described++ == CONNECTION_LIST_TURN) {
+      return false;
     }
+    connection_list_add(list, conn);
+    list->last_id = conn->id;
+  }
+  return true;
+}
+
+/// On a worker's thread: its connections, a part in each turn, then on to the next worker.
+static void connection_list_visit(struct mail *mail)
+{
+  struct connection_list *list = CONTAINER_OF(mail, struct connection_list, mail);
+  struct worker *worker = &list->server->workers[list->worker];
+  if (!connection_list_step(list, worker)) {
+    event_loop_post(&worker->loop, mail);
+    return;
   }
   list->total += metric_read(&worker->counters.connections);
+  list->last_id = 0;
+  list->worker++;
   bool is_last = list->worker == list->server->worker_count;
   mail->run = is_last ? connection_list_done : connection_list_visit;
   event_loop_post(is_last ? list->reply : &list->server->workers[list->worker].loop, mail);

@@ -53,6 +53,7 @@ struct connection_list {
   struct event_loop *reply;      ///< loop that `done` runs on
   connection_list_fn done;       ///< called once
   int worker;                    ///< whose turn it is
+  int64_t last_id;               ///< of this worker's connections, the last one that was described; 0: none yet
   int limit;                     ///< connections to describe
   struct connection_info *infos; ///< out: owned, connection_list_destroy()
   int count;                     ///< out: how many are described

@@ -28,7 +28,7 @@ struct replica_manager {
   struct replica_manager_options options; ///< borrowed things
   struct partition_directory directory;   ///< written by the control thread
   struct replica_retries *retries;        ///< logs that did not open for now; owned
-  struct partition_counters gone;         ///< of partitions that were dropped. Control thread
+  struct replica_totals totals;           ///< what was appended in all
 };
 
 /// One replica of a change.
@@ -94,9 +94,9 @@ struct log_manager *replica_manager_logs(const struct replica_manager *manager)
   return manager->options.logs;
 }
 
-const struct partition_counters *replica_manager_gone(const struct replica_manager *manager)
+struct replica_totals *replica_manager_totals(struct replica_manager *manager)
 {
-  return &manager->gone;
+  return &manager->totals;
 }
 
 // ---- changes ----
@@ -363,13 +363,19 @@ static void replica_drop_retried(void *arg)
   replica_drop_next(arg);
 }
 
+/// Adds to what partitions that are gone have counted; seen after the table without them is. Control thread.
+static void replica_add_gone(_Atomic(int64_t) *gone, const _Atomic(int64_t) *count)
+{
+  atomic_store_explicit(gone, metric_read(gone) + metric_read(count), memory_order_release);
+}
+
 static void replica_dropped_role(struct append_job *job)
 {
-  struct partition_counters *gone = &job->part->manager->gone;
+  struct partition_counters *gone = &job->part->manager->totals.gone;
   const struct partition_counters *counters = &job->part->counters;
-  metric_count(&gone->records, metric_read(&counters->records));
-  metric_count(&gone->batches, metric_read(&counters->batches));
-  metric_count(&gone->bytes, metric_read(&counters->bytes));
+  replica_add_gone(&gone->records, &counters->records);
+  replica_add_gone(&gone->batches, &counters->batches);
+  replica_add_gone(&gone->bytes, &counters->bytes);
   replica_drop_next(CONTAINER_OF(job, struct replica_entry, job)->change);
 }
 

@@ -22,11 +22,11 @@ struct log_wanted;
 struct metadata_topic;
 struct metric_samples;
 struct partition;
-struct partition_counters;
 struct partition_table;
 struct pool;
 struct pool_job;
 struct replica_manager;
+struct replica_totals;
 
 /// Everything is borrowed for the manager's life.
 struct replica_manager_options {
@@ -84,8 +84,8 @@ const struct partition_table *replica_manager_all(const struct replica_manager *
 /// The data directories. Borrowed as long as the manager.
 struct log_manager *replica_manager_logs(const struct replica_manager *manager);
 
-/// What was appended to partitions that are here no longer. Any thread.
-const struct partition_counters *replica_manager_gone(const struct replica_manager *manager);
+/// What was appended in all (replica/partition.h). Any thread; borrowed as long as the manager.
+struct replica_totals *replica_manager_totals(struct replica_manager *manager);
 
 /// Source of metrics "partition.*", "log.*" and "topic.*" (base/metrics.h). Any thread inside the epoch; takes as long
 /// as there are partitions. @param arg  the manager

@@ -79,6 +79,16 @@ static void replica_measure(const struct partition *part, struct replica_sum *su
   };
 }
 
+/// A sum that was never told to be higher. Any thread.
+static int64_t replica_never_less(_Atomic(int64_t) *shown, int64_t sum)
+{
+  int64_t before = atomic_load_explicit(shown, memory_order_relaxed);
+  while (before < sum &&
+         !atomic_compare_exchange_weak_explicit(shown, &before, sum, memory_order_relaxed, memory_order_relaxed)) {
+  }
+  return before > sum ? before : sum;
+}
+
 static int replica_by_topic(const void *left, const void *right)
 {
   return strcmp(((const struct replica_sum *)left)->topic, ((const struct replica_sum *)right)->topic);
@@ -113,10 +123,16 @@ static void replica_put_all(struct metric_samples *out, const struct replica_sum
 
 void replica_collect(void *arg, struct metric_samples *out)
 {
-  const struct replica_manager *manager = arg;
+  struct replica_manager *manager = arg;
+  struct replica_totals *totals = replica_manager_totals(manager);
+  // First: a partition leaves the table before it is counted here, so that none is counted twice.
+  struct replica_sum all = {
+      .records = atomic_load_explicit(&totals->gone.records, memory_order_acquire),
+      .batches = atomic_load_explicit(&totals->gone.batches, memory_order_acquire),
+      .bytes = atomic_load_explicit(&totals->gone.bytes, memory_order_acquire),
+  };
   const struct partition_table *table = replica_manager_all(manager);
   struct replica_sum *sums = mem_array(table->count, sizeof *sums);
-  struct replica_sum all = {0};
   size_t count = 0;
   for (size_t i = 0; i <= table->mask; i++) {
     if (table->slots[i] != NULL) {
@@ -124,10 +140,9 @@ void replica_collect(void *arg, struct metric_samples *out)
       replica_add(&all, &sums[count++]);
     }
   }
-  const struct partition_counters *gone = replica_manager_gone(manager);
-  all.records += metric_read(&gone->records);
-  all.batches += metric_read(&gone->batches);
-  all.bytes += metric_read(&gone->bytes);
+  all.records = replica_never_less(&totals->shown.records, all.records);
+  all.batches = replica_never_less(&totals->shown.batches, all.batches);
+  all.bytes = replica_never_less(&totals->shown.bytes, all.bytes);
   replica_put_all(out, &all);
   if (count > 0) {
     qsort(sums, count, sizeof *sums, replica_by_topic);

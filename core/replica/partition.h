@@ -61,6 +61,13 @@ struct partition_counters {
   _Atomic(int64_t) bytes;   ///< bytes of the batches
 };
 
+/// What makes the sum of all partitions' counters one that only rises, though partitions go.
+struct replica_totals {
+  struct partition_counters gone;  ///< of partitions that were deleted. Control thread
+  struct partition_counters shown; ///< the highest sum that anybody was told: for the moment in which a partition has
+                                   ///< left the table and is not counted in `gone` yet
+};
+
 struct partition {
   struct epoch_retired retired;    ///< for the reclaimer
   char *topic;                     ///< topic name, owned

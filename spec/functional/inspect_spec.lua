@@ -53,6 +53,18 @@ describe("The console's view of the inside", function()
     return show(console, ('topic "%s":retention_plan(%s)'):format(of.name, partition or ""))
   end
 
+  for _, file in ipairs { "segments", "inspect" } do
+    for _, entry in ipairs(require("luka.words." .. file).entries) do
+      it(("has an example of %s that works"):format(entry.name), function()
+        for _, source in ipairs { entry.setup or "return", entry.example } do
+          local result = console:eval(source)
+          assert.is_true(result.ok, result.error)
+        end
+        console:eval 'topic "clicks":delete()'
+      end)
+    end
+  end
+
   describe("of segments", function()
     it("shows their offsets, size, age and file", function()
       local made = topic({}, { 5, 3, 1 })

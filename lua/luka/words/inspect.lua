@@ -8,13 +8,15 @@ local M = {}
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "connections", group = "broker", text = "The clients that are connected: who they are, what they sent and wait for.",
+  { name = "connections", group = "broker", type = "fun(part?: string): table[]",
+    text = "The clients: who they are, what they sent and wait for.",
     usage = "connections([part of an address or a name])",
     about = "request is the oldest one that is not answered yet, and request_ms for how long it has been worked on or has "
       .. "waited; a consumer that waits for records has a Fetch there. The connections that consoles make themselves are "
       .. "left out.",
     example = "connections()" },
-  { name = "metrics", group = "broker", text = "What the broker counts and measures, as a record.",
+  { name = "metrics", group = "broker", type = "fun(part?: string): table<string, integer>",
+    text = "What the broker counts and measures, as a record.",
     usage = "metrics([part of a name, or a pattern])",
     about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error (answers by "
       .. "error code), partition, log, topic, pool (threads that wait for disks), script (the consoles). Those of single "

@@ -13,24 +13,25 @@ local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\npro
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "topic:logs", group = "topics",
+  { name = "topic:logs", group = "topics", type = "fun(self: luka.TopicObject, partition?: integer): table[]",
     text = "Its logs on this broker: offsets, size, segments, folder.",
     usage = 'topic "name":logs([partition])',
     about = "Everything below the recovery point is on disk for sure; below the high watermark it is there for consumers.",
     example = 'topic "clicks":logs()', setup = SETUP },
-  { name = "topic:segments", group = "topics",
-    text = "The segments of its logs on this broker: offsets, size, age, file.",
+  { name = "topic:segments", group = "topics", type = "fun(self: luka.TopicObject, partition?: integer): table[]",
+    text = "The segments of its logs here: offsets, size, age, file.",
     usage = 'topic "name":segments([partition])',
     about = "A segment is the file that records are appended to; when it is full, or too old, the next one is begun. The "
       .. "age counts from the newest record, which is what retention goes by. A file that is not open is opened when it is "
       .. "read.",
     example = 'topic "clicks":segments(0)', setup = SETUP },
   { name = "topic:retention_plan", group = "topics",
-    text = "For each segment whether the next retention pass deletes it, by which rule, and when it goes otherwise.",
+    type = "fun(self: luka.TopicObject, partition?: integer): table[]",
+    text = "Which segments retention deletes, by which rule, and when.",
     usage = 'topic "name":retention_plan([partition])',
-    about = "Segments go whole, oldest first: one that stays keeps all newer ones. due_time is when the pass is made that "
-      .. "takes the segment if nothing more is appended; without one nobody knows, or it never goes. Passes are made "
-      .. "every log_retention_check_interval_ms.",
+    about = "goes says whether the next retention pass deletes the segment. Segments go whole, oldest first: one that "
+      .. "stays keeps all newer ones. due_time is when the pass is made that takes the segment if nothing more is "
+      .. "appended; without one nobody knows, or it never goes. Passes are made every log_retention_check_interval_ms.",
     example = 'topic "clicks":retention_plan()', setup = SETUP },
 }
 

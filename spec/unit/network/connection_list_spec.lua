@@ -77,6 +77,7 @@ describe("a list of connections", function()
     local server = tcp.serve {}
     local client = server:connect()
     client:ask("h held", "d later")
+    server:wait("connections", 1)
     tcp.eventually(function() return list(server)[1].unanswered == 2 end)
     local other = server:connect()
     other:ask "r held"
@@ -97,6 +98,17 @@ describe("a list of connections", function()
     server:stop()
   end)
 
+  it("has many of one worker, each once", function()
+    local server = tcp.serve {}
+    for _ = 1, 700 do server:connect() end
+    server:wait("connections", 700)
+    local seen = list(server)
+    assert.same({ 700, 700 }, { #seen, seen.total })
+    for i, one in ipairs(seen) do assert.equal(i, one.id) end
+    assert.equal(600, #list(server, 600))
+    server:stop()
+  end)
+
   it("is empty when there are none", function()
     local server = tcp.serve { workers = 2 }
     assert.same({ total = 0 }, list(server))
@@ -113,10 +125,11 @@ describe("the server's metrics", function()
       client:ask("e " .. text)
       client:answer()
     end
+    -- An answer is counted when it has been sent.
+    tcp.eventually(function() return metric(server, "network.answers") == 6 end)
     assert.same({ 6, 6, 6, 6 * 1006, 6 * 1004, 0 }, { metric(server, "network.connections"), metric(server, "network.accepted"),
       metric(server, "network.requests"), metric(server, "network.received_bytes"), metric(server, "network.sent_bytes"),
       metric(server, "network.sent_file_bytes") })
-    tcp.eventually(function() return metric(server, "network.answers") == 6 end)
     assert.equal(1000000, metric(server, "memory.request_limit_bytes"))
     server:stop()
   end)

@@ -209,6 +209,20 @@ describe("the writer", function()
     end)
   end)
 
+  it("remembers the first error code of an answer, wherever it stands", function()
+    with_writer(function(w)
+      local m = new "HeartbeatResponse"
+      C.wire_heartbeat_response_write(m, w, 0)
+      assert.equal(0, w.error_code)
+      m.error_code = 27
+      C.wire_heartbeat_response_write(m, w, 0)
+      m.error_code = -1
+      C.wire_heartbeat_response_write(m, w, 0)
+      assert.equal(27, w.error_code)
+      assert.equal("0000001bffff", unit.hex(ffi.string(w.data, tonumber(w.size))))
+    end)
+  end)
+
   it("lets a length in front be patched, and its buffer be taken", function()
     with_writer(function(w)
       C.wire_writer_i32(w, 0)
