@@ -17,7 +17,6 @@
 #include "broker/broker.h"
 #include "broker/options.h"
 #include "lua/cli.h"
-#include "lua/config_watchdog.h"
 #include "os/clock.h"
 #include "os/errinj.h"
 #include "os/limits.h"
@@ -176,9 +175,7 @@ static int command_serve(const struct lua_cli_serve *serve)
   command_block_signals(&signals);
   struct lua_config config;
   struct lua_config_error error;
-  lua_config_watchdog_start(serve->is_json);
   int result = lua_config_load(serve->path, serve->sets, serve->set_count, serve->is_debug, &config, &error);
-  lua_config_watchdog_stop();
   if (result < 0) {
     lua_cli_fail(error.message, serve->is_json);
     if (error.trace != NULL) {

@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "lua/cli_private.h"
-#include "lua/config_watchdog.h"
 
 /// One call of evaluate(), in a userdata, so that an error of Lua leaves nothing behind.
 struct cli_evaluation {
@@ -53,21 +52,17 @@ static int cli_refuse(lua_State *vm, const struct cli_evaluation *run)
   return 3;
 }
 
-/// evaluate(path or nil, { { key, value }, ... } or nil, is_debug, is_json) -> { console = path or nil }; or nil, one
-/// line, and with is_debug perhaps a traceback. The configuration runs in a state of its own, sandboxed and limited;
-/// one that cannot be stopped ends the process (lua/config_watchdog.h).
+/// evaluate(path or nil, { { key, value }, ... } or nil, is_debug) -> { console = path or nil }; or nil, one
+/// line, and with is_debug perhaps a traceback. The configuration runs in a state of its own, sandboxed and limited.
 static int cli_evaluate(lua_State *vm)
 {
   const char *path = luaL_optstring(vm, 1, NULL);
   bool is_debug = lua_toboolean(vm, 3);
-  bool is_json = lua_toboolean(vm, 4);
   lua_settop(vm, 2);
   struct cli_evaluation *run = cli_evaluation_new(vm);
   int count = 0;
   const struct config_override *sets = lua_cli_overrides(vm, 2, &run->arena, &count);
-  lua_config_watchdog_start(is_json);
   int result = lua_config_load(path, sets, count, is_debug, &run->config, &run->error);
-  lua_config_watchdog_stop();
   if (result < 0) {
     return cli_refuse(vm, run);
   }
@@ -84,14 +79,11 @@ static int cli_report(lua_State *vm)
 {
   const char *path = luaL_optstring(vm, 1, NULL);
   bool is_debug = lua_toboolean(vm, 3);
-  bool is_json = lua_toboolean(vm, 4);
   lua_settop(vm, 2);
   struct cli_evaluation *run = cli_evaluation_new(vm);
   int count = 0;
   const struct config_override *sets = lua_cli_overrides(vm, 2, &run->arena, &count);
-  lua_config_watchdog_start(is_json);
   int result = lua_config_report(path, sets, count, is_debug, &run->report, &run->error);
-  lua_config_watchdog_stop();
   if (result < 0) {
     return cli_refuse(vm, run);
   }

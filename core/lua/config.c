@@ -3,16 +3,12 @@
 
 #include <lauxlib.h>
 #include <lua.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "lua/config_private.h"
-
-/// The state that evaluates on this thread; atomic for the sake of a signal handler.
-static _Thread_local _Atomic(const struct lua_state *) config_evaluating;
 
 /// Registry key of the function that makes the report; its address counts.
 static const char config_report_key;
@@ -38,13 +34,11 @@ static int config_evaluate(struct config_load *load)
     snprintf(load->error->message, sizeof load->error->message, "%s", error_last()->message);
   } else {
     struct lua_state_failure failure;
-    config_evaluating = state;
     result = lua_state_call(state, config_run, load, &failure);
     if (result == 0 && !load->is_refused && load->wants_report) {
       // In a call of its own, so that a configuration is not refused for the time that telling about it takes.
       result = lua_state_call(state, config_make_report, load, &failure);
     }
-    config_evaluating = NULL;
     if (result < 0) {
       config_explain(load, state, &failure);
     }
@@ -93,12 +87,6 @@ int lua_config_report(const char *path, const struct config_override *sets, int 
   lua_config_destroy(&config);
   *report = load.report;
   return 0;
-}
-
-const struct lua_state_position *lua_config_position(void)
-{
-  const struct lua_state *state = config_evaluating;
-  return state != NULL ? lua_state_position(state) : NULL;
 }
 
 void lua_config_destroy(struct lua_config *config)

@@ -99,9 +99,5 @@ int lua_config_reload(const char *path, const struct config_override *sets, int 
 int lua_config_report(const char *path, const struct config_override *sets, int count, bool is_debug, char **report,
                       struct lua_config_error *error);
 
-/// Where the code of the configuration that is being evaluated was last seen; NULL when none is. For the signal handler
-/// of a watchdog on the evaluating thread: a library function that runs for ever cannot be stopped otherwise.
-const struct lua_state_position *lua_config_position(void);
-
 /// Frees what a successful lua_config_load() made.
 void lua_config_destroy(struct lua_config *config);

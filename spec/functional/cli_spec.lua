@@ -256,7 +256,7 @@ describe("a wrong configuration", function()
     os.execute("mkfifo " .. path)
     local _, err, status = run(path, "--log-format", "json")
     assert.truthy(err:match '^{"time":"%d+%-%d+%-%d+T%d+:%d+:%d+%.%d+Z","level":"error",'
-      .. '"text":"the configuration took too long to read"}\n$')
+      .. '"text":"/[^"]+/pipe: cannot be read: it is a pipe or a terminal, and nothing more comes"}\n$')
     assert.equal(2, status)
   end)
 end)

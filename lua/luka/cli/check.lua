@@ -76,7 +76,7 @@ end
 ---@return integer status
 function M.run(given, arguments)
   local path = arguments[1]
-  local text, message, trace = native.report(path, given.set, given.debug == true, given.log_format == "json")
+  local text, message, trace = native.report(path, given.set, given.debug == true)
   if not text then error({ code = "config", message = message, trace = trace }, 0) end
   if given.json then
     io.stdout:write(text, "\n")
