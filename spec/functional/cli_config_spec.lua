@@ -283,7 +283,7 @@ describe("a configuration from standard input or a pipe", function()
 
   it("may come in pieces", function()
     os.execute(("cd '%s' && rm -f slow.lua && mkfifo slow.lua && (exec >slow.lua; echo 'broker {'; "
-      .. "sleep 0.2; echo ' id = 6 }') &"):format(folder))
+      .. "echo ' id = 6 }') &"):format(folder))
     local out = run "check slow.lua"
     assert.truthy(out:find "\n  id  +6  +slow.lua:2\n", out)
   end)

@@ -11,7 +11,7 @@
 
 local M = {}
 
-local TEXT_MAX = 600 -- of a text that user code raises, bytes
+local TEXT_MAX = 900 -- of a message, bytes: C keeps LUA_STATE_TEXT_SIZE
 
 local meta = { __tostring = function(err) return err.message end, __metatable = false }
 

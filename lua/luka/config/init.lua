@@ -97,7 +97,7 @@ end
 
 --- The message for whatever user code raised.
 local function describe(host, files, err)
-  if failure.is(err) then return err.message end
+  if failure.is(err) then return failure.cut(err.message) end -- or what looks like one of ours
   local raised = text_of(err)
   if not raised then
     return failure.new(files.position(), nil, ("the error raised is a %s, not a text"):format(type(err))).message

@@ -352,9 +352,10 @@ describe("an error in the program", function()
   }
 
   it("is cut when it is long, between characters", function()
-    assert.equal("config.lua:1: " .. ("x"):rep(600) .. "...", refusal "error(('x'):rep(1e6), 0)")
-    assert.equal("config.lua:1: " .. ("\195\164"):rep(300) .. "...", refusal "error(('\195\164'):rep(1e6), 0)")
-    assert.equal("config.lua:1: x" .. ("\195\164"):rep(299) .. "...", refusal "error('x' .. ('\195\164'):rep(1e6), 0)")
+    assert.equal("config.lua:1: " .. ("x"):rep(900) .. "...", refusal "error(('x'):rep(1e6), 0)")
+    assert.equal("config.lua:1: " .. ("\195\164"):rep(450) .. "...", refusal "error(('\195\164'):rep(1e6), 0)")
+    assert.equal("config.lua:1: x" .. ("\195\164"):rep(449) .. "...", refusal "error('x' .. ('\195\164'):rep(1e6), 0)")
+    assert.equal(("x"):rep(900) .. "...", refusal "error({ code = 'config', message = ('x'):rep(2e7) })")
   end)
 
   it("has a traceback when it is asked for", function()
