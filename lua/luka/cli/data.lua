@@ -144,6 +144,7 @@ end
 ---@param value number|ffi.cdata*
 ---@return string
 function M.digits(value)
+  if type(value) == "number" then return format("%d", value) end
   local number = tonumber(value)
   if number < EXACT and number > -EXACT then return format("%d", number) end
   return (gsub(tostring(value), "U?LL$", ""))

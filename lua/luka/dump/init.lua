@@ -15,7 +15,7 @@ local M = {}
 
 ---@class (exact) luka.DumpKind
 ---@field dump fun(file: luka.DumpFile, output: luka.DumpOutput, wish: luka.DumpWish)
----@field verify fun(file: luka.DumpFile, output: luka.DumpOutput): string  what was seen, for the line that says so
+---@field verify (fun(file: luka.DumpFile, output: luka.DumpOutput): string)?  what was seen, for the line that says so
 
 local CHECKPOINTS = {
   ["recovery-point-offset-checkpoint"] = "recovery points",
@@ -52,14 +52,16 @@ local function listed(dump, read)
 end
 
 local function properties(what, separator)
-  return {
-    dump = function(file, output) text_files.dump_properties(file, output, what, separator) end,
-    verify = function() return what end,
-  }
+  return listed(function(file, output) text_files.dump_properties(file, output, what, separator) end,
+    function(file) return text_files.properties(file, separator) end)
 end
 
+--- A file in which there is nothing to look at.
 local function said(text)
-  return { dump = function(file, output) output:file(file.path, text) end, verify = function() return text end }
+  return { dump = function(file, output)
+    output:file(file.path, text)
+    if output.is_json then output:note(nil, text) end
+  end }
 end
 
 local METASTORE = "the metastore of a Luka broker: topics, configs and ids. `luka console` shows them: topics(), brokers()"
@@ -129,8 +131,10 @@ local function run_file(run, path, is_asked_for)
   if run.wish then
     kind.dump(file, run.output, run.wish)
   else
-    run.output:verify(path)
-    run.output:verified(kind.verify(file, run.output))
+    if kind.verify then
+      run.output:verify(path)
+      run.output:verified(kind.verify(file, run.output))
+    end
   end
   file:close()
 end

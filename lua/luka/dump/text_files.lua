@@ -116,24 +116,43 @@ function M.dump_epochs(file, output)
   if wrong then output:problem(nil, wrong) end
 end
 
---- Prints lines of `key=value` or `key: value`.
+--- Reads lines of `key=value` or `key: value`.
 ---
+---@param file luka.DumpFile
 ---@param separator string  "=" or ":"
-function M.dump_properties(file, output, what, separator)
-  local lines, err = lines_of(file)
-  output:file(file.path, what)
+---@return { key: string, value: string }[] entries
+---@return string? wrong
+function M.properties(file, separator)
+  local lines, wrong = lines_of(file)
+  local entries = {}
+  local pattern = "^%s*([^%s" .. separator .. "#][^" .. separator .. "]-)%s*" .. separator .. "%s*(.*)$"
   for i, line in ipairs(lines or {}) do
     local text = line:gsub("\r$", "")
-    local key, value = text:match("^%s*([^%s" .. separator .. "#][^" .. separator .. "]-)%s*" .. separator .. "%s*(.*)$")
-    if key and output.is_json then
-      output:object(PROPERTY_NAMES, { type = "property", key = key, value = value })
-    elseif key then
-      output:text(("  %-20s  %s"):format(data.plain(key), data.plain(value)))
+    local key, value = text:match(pattern)
+    if key then
+      entries[#entries + 1] = { type = "property", key = key, value = value }
     elseif text ~= "" and not text:find "^%s*#" then
-      err = err or ("line %d: '%s' is no property"):format(i, data.plain(text:sub(1, 100)))
+      wrong = wrong or ("line %d: '%s' is no property"):format(i, data.plain(text:sub(1, 100)))
     end
   end
-  if err then output:problem(nil, err) end
+  return entries, wrong
+end
+
+--- Prints such lines.
+---
+---@param what string
+---@param separator string
+function M.dump_properties(file, output, what, separator)
+  local entries, wrong = M.properties(file, separator)
+  output:file(file.path, what)
+  for _, entry in ipairs(entries) do
+    if output.is_json then
+      output:object(PROPERTY_NAMES, entry)
+    else
+      output:text(("  %-20s  %s"):format(data.plain(entry.key), data.plain(entry.value)))
+    end
+  end
+  if wrong then output:problem(nil, wrong) end
 end
 
 return M

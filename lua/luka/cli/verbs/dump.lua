@@ -15,7 +15,8 @@ return {
     "Segments are read a batch at a time, so they may be of any size. What is wrong is printed with its position in the "
       .. "file; all else is printed just the same, and the exit status is 1.",
     "With --verify it prints a line for each file instead, and lines for what is wrong: CRCs, records that cannot be read, "
-      .. "offsets that do not follow each other, index entries that do not fit the segment.",
+      .. "offsets that do not follow each other, index entries that do not fit the segment. The metadata, luka.mdb, is not "
+      .. "looked at: a broker does that when it starts.",
   },
   arguments = {
     { name = "FILE", is_repeatable = true, complete = "file", text = "a file or a folder" },
