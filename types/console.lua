@@ -96,11 +96,11 @@ connections = nil
 ---@type fun(part?: string): table<string, integer>
 metrics = nil
 
---- Has the broker read its configuration again, and shows what came of it.
+--- Reads the configuration again; shows what came of it.
 ---@type fun(): table[]
 reload = nil
 
---- Stops the broker cleanly, as SIGTERM does, once this code has ended.
+--- Stops the broker cleanly; asks first on a terminal.
 ---@type fun()
 stop = nil
 

@@ -251,11 +251,11 @@ describe("A change of a topic's configs takes effect at once:", function()
       for part = 0, 49 do requests.send_produce(other, a, records.batch(), { partition = part }) end
       configs.set(client, a, { ["max.message.bytes"] = tostring(1000 + round) })
     end
-    other:close()
     requests.wait_until("all is written", function()
       for part = 0, 49 do if requests.end_offset(client, a, part) ~= 20 then return false end end
       return true
     end)
+    other:close()
     for part = 0, 49 do
       assert.equal(10, requests.produce(client, a, records.sized(1021), { partition = part }).error_code)
       assert.equal(0, requests.produce(client, a, records.sized(1020), { partition = part }).error_code)

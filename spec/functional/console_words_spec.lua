@@ -5,8 +5,8 @@ local console_of = require "spec.support.console"
 require "spec.support.wire"
 local words = require "luka.words"
 
---- Words whose example goes on for ever.
-local ENDLESS = { watch = true }
+--- Words whose example goes on for ever, or ends the broker.
+local ELSEWHERE = { watch = true, stop = true }
 
 describe("words in the console", function()
   local broker, console
@@ -43,7 +43,7 @@ describe("words in the console", function()
   end
 
   for _, entry in ipairs(words.help().entries) do
-    if not ENDLESS[entry.name] then
+    if not ELSEWHERE[entry.name] then
       it(("does what the help of %s says"):format(entry.name), function()
         eval "for _, t in ipairs(topics()) do admin.delete_topic(t.name) end"
         if entry.setup then eval(entry.setup) end

@@ -15,8 +15,8 @@ local OUT_OF_REACH = {
 local LIBRARIES = { "os", "string", "table", "math", "bit", "coroutine" }
 local SIZES = { kb = "KiB", mb = "MiB", gb = "GiB", kib = "KiB", mib = "MiB", gib = "GiB" }
 
-local function out_of_reach(name)
-  return name .. " is out of reach of a configuration"
+local function out_of_reach(name, place)
+  return ("%s is out of reach of %s"):format(name, place)
 end
 
 --- The name of a global that is nil where something was done to it.
@@ -38,10 +38,10 @@ function M.unknown_word(name, known, place)
 end
 
 --- A function that a library of Lua has and ours does not: the source tells which library was meant.
-local function missing_field(field, line)
+local function missing_field(field, line, place)
   for _, library in ipairs(LIBRARIES) do
     if line:find("%f[%w_]" .. library .. "%s*%.%s*" .. field .. "%f[^%w_]") then
-      return out_of_reach(library .. "." .. field)
+      return out_of_reach(library .. "." .. field, place)
     end
   end
   return nil
@@ -81,7 +81,7 @@ function M.message(text, line, place, known)
   local number = text:match "^attempt to call global '([%w_]+)' %(a number value%)"
   if number and units[number] then return ("%s is a number: write 5 * %s"):format(number, number) end
   local field = text:match "^attempt to call field '([%w_]+)' %(a nil value%)"
-  return field and missing_field(field, line) or syntax_hint(text, line) or text
+  return field and missing_field(field, line, place) or syntax_hint(text, line) or text
 end
 
 return M

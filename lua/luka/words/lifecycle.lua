@@ -8,7 +8,7 @@ local M = {}
 M.entries = {
   {
     name = "reload", group = "broker", type = "fun(): table[]", usage = "reload()",
-    text = "Has the broker read its configuration again, and shows what came of it.",
+    text = "Reads the configuration again; shows what came of it.",
     about = "All of the file is put in force, or with an error, which names the line, nothing. What is read at the start "
       .. "only is shown as \"needs restart\", and stays as it was. What clients have changed since stays too: on a topic "
       .. "until its block in the file changes, on the broker for good.",
@@ -16,8 +16,8 @@ M.entries = {
   },
   {
     name = "stop", group = "broker", type = "fun()", usage = "stop()",
-    text = "Stops the broker cleanly, as SIGTERM does, once this code has ended.",
-    about = "On a terminal it asks first. The console's connection ends with the broker.",
+    text = "Stops the broker cleanly; asks first on a terminal.",
+    about = "It stops as with SIGTERM, once this code has ended. The console's connection ends with the broker.",
     example = "stop()",
   },
 }
