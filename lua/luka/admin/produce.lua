@@ -47,7 +47,11 @@ local function headers_of(place, given)
   end
   local names = {}
   for name in pairs(given) do
-    if type(name) == "string" then names[#names + 1] = name end
+    if type(name) == "string" then
+      names[#names + 1] = name
+    elseif not out[name] then
+      arguments.refuse(where_of(place, "headers"), name, 'a name for each: { trace = "1" }')
+    end
   end
   table.sort(names)
   for _, name in ipairs(names) do out[#out + 1] = { key = name, value = bytes_of(place, "headers", given[name]) } end
@@ -67,9 +71,7 @@ local function record_of(place, given, now)
     end
   end
   local timestamp, partition = given.timestamp, given.partition
-  if timestamp ~= nil and type(timestamp) ~= "cdata" then
-    timestamp = arguments.integer(where_of(place, "timestamp"), timestamp, 0, 2 ^ 53)
-  end
+  if timestamp ~= nil then timestamp = arguments.offset(where_of(place, "timestamp"), timestamp) end
   if partition ~= nil then partition = arguments.integer(where_of(place, "partition"), partition, 0, 2 ^ 31 - 1) end
   return { key = bytes_of(place, "key", given.key), value = bytes_of(place, "value", given.value),
     headers = headers_of(place, given.headers), timestamp = timestamp or now }, partition

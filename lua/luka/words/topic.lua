@@ -196,7 +196,7 @@ local function deletions(name, rows, before)
     offset = arguments.offset("delete_records", offset)
     if row.next_offset and offset > row.next_offset then
       errors.raise("OFFSET_OUT_OF_RANGE", 'delete_records: partition %d ends before %s: at most %s', partition,
-        (tostring(offset):gsub("LL$", "")), (tostring(row.next_offset):gsub("LL$", "")))
+        arguments.digits(offset), arguments.digits(row.next_offset))
     end
     offsets[partition] = offset
   end

@@ -105,6 +105,17 @@ describe("A request", function()
       ["delete_records: got -1, expected a whole number from 0 to 9007199254740992"] = function()
         one.delete_records("a", { [0] = -1 })
       end,
+      -- Unsigned numbers that would be written as -1, which is "all of them".
+      ["delete_records: got 18446744073709551615ULL, expected a whole number from 0 to 9223372036854775807"] = function()
+        one.delete_records("a", { [0] = 18446744073709551615ULL })
+      end,
+      ["delete_records: got -1LL, expected a whole number from 0 to 9223372036854775807"] = function()
+        one.delete_records("a", { [0] = -1LL })
+      end,
+      ["list_offsets: got 9223372036854775808ULL, expected a whole number from 0 to 9223372036854775807"] = function()
+        one.list_offsets("a", 9223372036854775808ULL)
+      end,
+      ["fetch: got 0+1i, expected a whole number from 0 to 9223372036854775807"] = function() one.fetch("a", { [0] = 1i }) end,
       ["fetch: partition: got 1.5, expected a whole number from 0 to 2147483647"] = function() one.fetch("a", { [1.5] = 0 }) end,
       ['fetch: there is no option "max_byts", did you mean max_bytes?'] = function()
         one.fetch("a", { [0] = 0 }, { max_byts = 1 })
