@@ -131,7 +131,7 @@ function M.add(admin, call)
   ---
   ---@param topic string
   ---@param positions table<integer, integer>
-  ---@param options { max_wait_ms: integer, max_bytes: integer? }
+  ---@param options luka.Fetcher.Options
   ---@return luka.Fetcher
   function admin.fetcher(topic, positions, options) return fetcher.new(call, topic, positions, options) end
 end
