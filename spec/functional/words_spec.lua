@@ -42,6 +42,24 @@ describe("words", function()
       assert.is_true(row.size_bytes > 130)
     end)
 
+    it("says that partitions are offline and not counted", function()
+      local name = create { partitions = 3 }
+      session:run(('produce("%s", { "a", "b", "c" })'):format(name))
+      local call = session.context.admin.call
+      function session.context.admin.call(api, body)
+        local answer = call(api, body)
+        if api == "ListOffsets" then
+          local part = answer.topics[1].partitions[2]
+          part.error_code, part.offset = 56, -1
+        end
+        return answer
+      end
+      assert.equal(2, session:run(('topics "%s"'):format(name))[1].records)
+      assert.equal(2, session:view(('topic "%s"'):format(name)).value.records)
+      local note = "1 partition is offline, and not counted: log_dirs() says more"
+      assert.same({ note, note }, session.printed)
+    end)
+
     it("is a list for programs", function()
       local name = create()
       session:run 'for _, t in ipairs(topics()) do print(t.name, t.records) end'
@@ -353,6 +371,8 @@ describe("words", function()
       assert.same({ "1", "2", "3" }, values "count = 3")
       assert.same({ "2" }, values 'filter = function(r) return r.key == "b" end')
       assert.same({ "1" }, values "filter = function(r) return r.headers and r.headers.h end")
+      session.words.produce(name, { key = "\0\0\0\1", value = "binary key", partition = 0 })
+      assert.same({ "binary key" }, values [[key = "\0\0\0\1"]])
     end)
 
     it("refuses what cannot be", function()

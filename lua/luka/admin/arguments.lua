@@ -58,6 +58,15 @@ function M.integer(where, value, lo, hi)
   return number
 end
 
+--- Bytes of a record: a string as it is, of a number or a boolean its text. Nil when it is neither.
+---
+---@param value any
+---@return string?
+function M.bytes(value)
+  if type(value) == "string" then return value end
+  return type(value) ~= "table" and value_of.text(value) or nil
+end
+
 --- Largest int64; beyond it unsigned numbers of C would be written as negative ones, which mean something else.
 local OFFSET_MAX = 0x7fffffffffffffffULL
 

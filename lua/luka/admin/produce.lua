@@ -28,10 +28,8 @@ end
 
 --- A key or value: bytes. Numbers and booleans become their text.
 local function bytes_of(place, field, value)
-  if value == nil or type(value) == "string" then return value end
-  local text = type(value) ~= "table" and value_of.text(value)
-  if not text then arguments.refuse(where_of(place, field), value, "a string, a number or nil") end
-  return text
+  if value == nil then return nil end
+  return arguments.bytes(value) or arguments.refuse(where_of(place, field), value, "a string, a number or nil")
 end
 
 --- Headers: a list of { key =, value = }, or a table by key, whose order is the alphabet's.

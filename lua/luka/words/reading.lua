@@ -4,7 +4,6 @@ local arguments = require "luka.admin.arguments"
 local clock = require "luka.native.clock"
 local errors = require "luka.errors"
 local explain = require "luka.words.explain"
-local value_of = require "luka.config.value"
 
 local M = {}
 
@@ -170,7 +169,7 @@ function M.open(context, where, name, options, default)
   local self = setmetatable({ filter = options.filter, ends = ends, name = name, partitions = partitions,
     count = arguments.optional_integer(where .. ": count", options.count, 1, 2 ^ 53) }, Reading)
   if options.key ~= nil then
-    self.key = value_of.text(options.key) or arguments.refuse(where .. ": key", options.key, "a string")
+    self.key = arguments.bytes(options.key) or arguments.refuse(where .. ": key", options.key, "a string")
   end
   local positions
   if options.from == nil and options.ago == nil and default == "last" then

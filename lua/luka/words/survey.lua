@@ -108,13 +108,26 @@ end
 ---@param rows table[]
 ---@return number records
 ---@return number size_bytes
+---@return integer unknown  partitions that did not say what they have
 function M.sum(rows)
-  local records, size_bytes = 0, 0
+  local records, size_bytes, unknown = 0, 0, 0
   for _, row in ipairs(rows) do
     records = records + (row.records or 0)
     size_bytes = size_bytes + (row.size_bytes or 0)
+    if not row.records then unknown = unknown + 1 end
   end
-  return records, size_bytes
+  return records, size_bytes, unknown
+end
+
+--- Says that sums are not of everything.
+---
+---@param context luka.Words.Context
+---@param unknown integer  partitions that are not counted
+function M.note(context, unknown)
+  if unknown > 0 then
+    context.task.print(("%s offline, and not counted: log_dirs() says more"):format(
+      unknown == 1 and "1 partition is" or ("%d partitions are"):format(unknown)))
+  end
 end
 
 return M

@@ -114,7 +114,8 @@ local methods = M.topic_methods
 
 function methods.describe(context, name)
   local topic = explain.call(context, name, context.admin.describe_topic, name)
-  local records, size_bytes = survey.sum(survey.partitions(context, { topic }))
+  local records, size_bytes, offline = survey.sum(survey.partitions(context, { topic }))
+  survey.note(context, offline)
   return view.record({ name = topic.name, id = topic.id, partitions = #topic.partitions,
     replication_factor = topic.partitions[1] and #topic.partitions[1].replicas, records = records,
     size_bytes = size_bytes, configs = survey.set_configs(context, { topic })[name] }, RECORD)
@@ -227,7 +228,8 @@ end
 
 function methods.delete(context, name)
   local topic = explain.call(context, name, context.admin.describe_topic, name)
-  local records, size_bytes = survey.sum(survey.partitions(context, { topic }))
+  local records, size_bytes, offline = survey.sum(survey.partitions(context, { topic }))
+  survey.note(context, offline)
   local question = ('Delete topic "%s" with %s and %s (%s)?'):format(name, text.count(#topic.partitions, "partition"),
     text.count(records, "record"), text.size(size_bytes))
   if not context.task.confirm(question) then

@@ -46,12 +46,14 @@ function M.new(context)
       by_topic[row.topic] = by_topic[row.topic] or {}
       table.insert(by_topic[row.topic], row)
     end
-    local set = survey.set_configs(context, wanted)
+    local set, offline = survey.set_configs(context, wanted), 0
     for i, topic in ipairs(wanted) do
-      local records, size_bytes = survey.sum(by_topic[topic.name] or {})
+      local records, size_bytes, unknown = survey.sum(by_topic[topic.name] or {})
+      offline = offline + unknown
       rows[i] = { name = topic.name, partitions = #topic.partitions, records = records, size_bytes = size_bytes,
         configs = count_keys(set[topic.name]) }
     end
+    survey.note(context, offline)
     return view.list(rows, COLUMNS)
   end
 

@@ -65,6 +65,18 @@ describe("An answer", function()
       { err.code, err.message })
   end)
 
+  it("with errors of some partitions says how many went well", function()
+    local one = answered(function(request)
+      return answer(request, "DeleteRecords", { topics = { { name = "a", partitions = {
+        { partition_index = 0, low_watermark = 5 }, { partition_index = 1, low_watermark = -1, error_code = 1 },
+        { partition_index = 2, low_watermark = 7 } } } } })
+    end)
+    local err = admins.refusal(one.delete_records, "a", { [0] = 5, [1] = 9, [2] = 7 })
+    assert.same({ "OFFSET_OUT_OF_RANGE",
+      'topic "a" partition 1: the partition has no such offset (those of 2 partitions were deleted)' },
+      { err.code, err.message })
+  end)
+
   it("with an error that nobody knows names its number", function()
     local one = answered(function(request)
       return answer(request, "DeleteTopics", { responses = { { name = "a", error_code = 999 } } })
