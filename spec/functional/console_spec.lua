@@ -257,6 +257,22 @@ describe("the console", function()
       terminal:close()
     end)
 
+    it("each question by itself", function()
+      local terminal = console_of.connect(broker.data .. "/console.sock", { terminal = true })
+      terminal:eval "create('spared', { partitions = 1 })"
+      local first = terminal:start "topic('spared'):delete()"
+      assert.equal("ask", terminal:receive().op)
+      terminal:send { op = "interrupt", id = first }
+      assert.equal("interrupted", terminal:finish(first).code)
+      local second = terminal:start "topic('spared'):delete()"
+      assert.equal("ask", terminal:receive().op)
+      terminal:send { op = "answer", id = first, yes = true }
+      terminal:send { op = "answer", id = second, yes = false }
+      assert.equal("nothing was deleted\n", terminal:finish(second).printed)
+      assert.is_true(terminal:eval("topic('spared'):delete_records('all')").ok)
+      terminal:close()
+    end)
+
     it("nothing without one", function()
       console:eval "create('doomed', { partitions = 1 })"
       assert.is_true(console:eval("topic('doomed'):delete()").ok)

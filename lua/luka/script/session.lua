@@ -153,9 +153,10 @@ function OPS:interrupt(frame)
   end
 end
 
+--- An answer that comes too late is not one to the next question.
 function OPS:answer(frame)
   local ticket = self.question
-  if self.task and ticket then
+  if ticket and self.task and self.task.request == frame.id then
     self.question = nil
     task.complete(self.task, ticket, true, frame.yes == true)
   end

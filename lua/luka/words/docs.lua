@@ -65,7 +65,7 @@ local TYPES = [[
 ---@field ago? number  ms
 ---@field filter? fun(record: luka.Record): any
 ---@field count? integer
----@field key? string
+---@field key? string|number
 ---@field partition? integer
 ---@field partitions? integer[]
 

@@ -15,7 +15,7 @@ local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\npro
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "topic", group = "topics", type = "fun(name: string): luka.TopicObject",
+  { name = "topic", group = "topics", type = "fun(name: string|luka.TopicObject): luka.TopicObject",
     text = "A topic, with methods to look into it and change it.",
     usage = 'topic "name"',
     about = 'Shown are its partitions, records, size and the configs that were set on it. The methods are called with a '
