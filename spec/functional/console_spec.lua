@@ -239,6 +239,15 @@ describe("the console", function()
     end)
   end)
 
+  it("says that a word cannot wait where it cannot be suspended", function()
+    local result = console:eval [[
+      string.format("%s", setmetatable({}, { __tostring = function() topics() return "x" end }))
+    ]]
+    assert.same({ false, "usage", "cannot wait inside a function that C calls back, such as __tostring for string.format" },
+      { result.ok, result.code, result.error })
+    assert.equal(1, console:eval("1").values[1].value)
+  end)
+
   describe("whose client asks", function()
     it("a question first, on a terminal", function()
       local terminal = console_of.connect(broker.data .. "/console.sock", { terminal = true })

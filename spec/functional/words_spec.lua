@@ -98,6 +98,8 @@ describe("words", function()
         ['create("x", { retention_ms = print })'] = "create: retention_ms: got a function, expected a string, a number, "
           .. "a boolean or a list of those",
         ['create("x", { partitions = 0 })'] = "create: partitions: got 0, expected a whole number from 1 to 2147483647",
+        ['create "called" { partitions = 3 }'] =
+          'options go behind the name, create("clicks", { partitions = 3 }), configs to topic "clicks":set { ... }',
         ['create("x", 3)'] = "create: got 3, expected a table of options",
         ['create("a b")'] = "Topic name is invalid: 'a b' contains one or more characters other than ASCII "
           .. "alphanumerics, '.', '_' and '-'",

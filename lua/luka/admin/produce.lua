@@ -139,7 +139,8 @@ local function send(self, topic, queue, options, results, written)
     reason = part.record_errors[1].batch_index_error_message or reason
   end
   calls.check(part.error_code, reason, ('topic "%s" partition %d'):format(topic, queue.partition),
-    written > 0 and (" (%d records before it were written)"):format(written))
+    written > 0 and (written == 1 and " (1 record before it was written)"
+      or (" (%d records before it were written)"):format(written)))
   for i = 0, count - 1 do
     results[queue.places[first + i]] = { partition = queue.partition, offset = part.base_offset + i }
   end

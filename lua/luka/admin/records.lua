@@ -101,7 +101,7 @@ function M.add(admin, call)
     end
     if failed then
       calls.check(failed.error_code, nil, partition_of(topic, failed.partition_index),
-        done > 0 and (" (those of %d partitions were deleted)"):format(done))
+        done > 0 and (" (those of %d %s were deleted)"):format(done, done == 1 and "partition" or "partitions"))
     end
     return first
   end

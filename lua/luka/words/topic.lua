@@ -275,6 +275,8 @@ function M.new(context)
   end
   local meta = { __index = index, __metatable = false, __tostring = function(object)
     return ('topic "%s"'):format(names[object])
+  end, __call = function()
+    errors.raise("usage", 'options go behind the name, create("clicks", { partitions = 3 }), configs to topic "clicks":set { ... }')
   end, __newindex = function() errors.raise("usage", "topics are changed with set: set { retention_ms = hours(1) }") end }
   local function show(object) return bound.describe(object) end
 
