@@ -20,7 +20,8 @@ local READING = 'from: where to begin: "earliest", "latest", an offset, offsets 
 ---@type luka.Word[]
 M.entries = {
   { name = "produce", group = "records",
-    type = "fun(topic: string|luka.TopicObject, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table",
+    type = "fun(topic: string|luka.TopicObject, records: string|table, "
+      .. "options?: { partition?: integer, compression?: string, acks?: integer }): table",
     text = "Writes a record, or a list of records.",
     usage = 'produce("topic", record | { record, ... } [, { partition = n, compression = "zstd" }])',
     about = "A record is { key =, value =, headers = { name = \"text\" }, timestamp = ms, partition = n }, or just a string, "
