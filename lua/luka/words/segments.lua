@@ -9,7 +9,7 @@ local view = require "luka.view"
 
 local M = {}
 
-local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\nproduce("clicks", { key = "a", value = "1" })'
+local SETUP = require("luka.words.topic").SETUP
 
 ---@type luka.Word[]
 M.entries = {

@@ -9,6 +9,19 @@ local M = {}
 --- Topics whose configs are asked for at once: an answer has all configs of each.
 local CONFIGS_AT_ONCE = 100
 
+--- The topics whose names have a part.
+---
+---@param context luka.Words.Context
+---@param part string?  nil: all
+---@return luka.Topic[]
+function M.topics(context, part)
+  local wanted = {}
+  for _, topic in ipairs(context.admin.topics()) do
+    if not part or topic.name:find(part, 1, true) then wanted[#wanted + 1] = topic end
+  end
+  return wanted
+end
+
 --- Offsets of all partitions of topics at a special timestamp: { [topic] = { [partition] = offset } }.
 local function offsets(context, topics, timestamp)
   local body = {}

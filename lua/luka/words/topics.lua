@@ -37,10 +37,7 @@ function M.new(context)
 
   function words.topics(part)
     if part ~= nil and type(part) ~= "string" then arguments.refuse("topics", part, 'a part of a name: "clicks"') end
-    local wanted = {}
-    for _, topic in ipairs(context.admin.topics()) do
-      if not part or topic.name:find(part, 1, true) then wanted[#wanted + 1] = topic end
-    end
+    local wanted = survey.topics(context, part)
     local by_topic, rows = {}, {}
     for _, row in ipairs(survey.partitions(context, wanted)) do
       by_topic[row.topic] = by_topic[row.topic] or {}
