@@ -8,7 +8,7 @@
 ---@field ago? number  ms
 ---@field filter? fun(record: luka.Record): any
 ---@field count? integer
----@field key? string
+---@field key? string|number
 ---@field partition? integer
 ---@field partitions? integer[]
 
@@ -19,7 +19,7 @@
 ---@field timestamp? integer  ms since 1970
 ---@field key? string
 ---@field value? string
----@field headers? table<string, string>
+---@field headers? table<string, string>|{ key: string, value?: string }[]  a list when a name comes twice or has no value
 
 ---@class luka.Admin
 ---@field topics fun(): table[]
@@ -61,19 +61,19 @@ topics = nil
 create = nil
 
 --- A topic, with methods to look into it and change it.
----@type fun(name: string): luka.TopicObject
+---@type fun(name: string|luka.TopicObject): luka.TopicObject
 topic = nil
 
 --- Writes a record, or a list of records.
----@type fun(topic: string, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table
+---@type fun(topic: string|luka.TopicObject, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table
 produce = nil
 
 --- Shows records as they come, until Ctrl-C.
----@type fun(topic: string, options?: luka.ReadingOptions)
+---@type fun(topic: string|luka.TopicObject, options?: luka.ReadingOptions)
 tail = nil
 
 --- The records that are there now, as a list.
----@type fun(topic: string, options?: luka.ReadingOptions): luka.Record[]
+---@type fun(topic: string|luka.TopicObject, options?: luka.ReadingOptions): luka.Record[]
 records = nil
 
 --- Partitions of all topics: offsets, size, directory.

@@ -215,7 +215,8 @@ local function columns_of(value)
   if not is_array(value) then return nil end
   local columns
   for i = 1, #value do
-    local known = type(value[i]) == "table" and how[value[i]]
+    local row = rawget(value, i)
+    local known = type(row) == "table" and how[row]
     if not known or known.kind ~= "record" or columns and columns ~= known.order then return nil end
     columns = known.order
   end
@@ -225,7 +226,9 @@ end
 local function list_view(rows, columns, state)
   local out = { kind = "list", columns = columns, rows = json.array {} }
   for i = 1, #rows do
-    out.rows[i] = type(rows[i]) == "table" and convert_row(rows[i], columns, state) or {}
+    local row = rawget(rows, i)
+    take(state, 8)
+    out.rows[i] = type(row) == "table" and convert_row(row, columns, state) or {}
   end
   return out
 end

@@ -188,6 +188,8 @@ describe("admin", function()
     for message, record in pairs {
       ["produce: value: got a table, expected a string, a number or nil"] = { value = {} },
       ['produce: a record has no field "valu", only key, value, headers, timestamp and partition'] = { valu = "x" },
+      ["produce: headers: got 5, expected a name for each: { trace = \"1\" }"] = { value = "x", headers = { [5] = "y" } },
+      ["produce: timestamp: got -5LL, expected a whole number from 0 to 9223372036854775807"] = { value = "x", timestamp = -5LL },
       ["produce: headers: got 1, expected a table: { trace = \"1\" }"] = { value = "x", headers = 1 },
       ["produce: timestamp: got -5, expected a whole number from 0 to 9007199254740992"] = { value = "x", timestamp = -5 },
       ['produce: there are no records; a record without key and value is { value = "" }'] = {},

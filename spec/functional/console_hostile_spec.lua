@@ -213,6 +213,24 @@ describe("a hostile console", function()
     end)
   end
 
+  for name, case in pairs {
+    ["a line of a megabyte that is nearly a table"] = {
+      "x = { 1, " .. ("a"):rep(900000) .. ", b.c = 1 }", "^console:1: '}' expected near '='$",
+    },
+    ["endless globals, and one that is misspelt"] = {
+      [[for i = 1, 999 do _G[("x"):rep(3980) .. ("%03d"):format(i) .. ("y"):rep(10)] = 1 end
+      error("console:1: attempt to call global '" .. ("x"):rep(3980) .. "zzz' (a nil value)", 0)]],
+      "^console:1: unknown word x+zzz$",
+    },
+  } do
+    it("with " .. name .. " gets its error at once", function()
+      local result = console:eval(case[1])
+      assert.is_false(result.ok)
+      assert.matches(case[2], result.error)
+      all_is_well()
+    end)
+  end
+
   it("that begins a second eval before the first is done is refused", function()
     console:start "while true do end"
     console:start "1"

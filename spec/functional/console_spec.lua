@@ -239,6 +239,15 @@ describe("the console", function()
     end)
   end)
 
+  it("says that a word cannot wait where it cannot be suspended", function()
+    local result = console:eval [[
+      string.format("%s", setmetatable({}, { __tostring = function() topics() return "x" end }))
+    ]]
+    assert.same({ false, "usage", "cannot wait inside a function that C calls back, such as __tostring for string.format" },
+      { result.ok, result.code, result.error })
+    assert.equal(1, console:eval("1").values[1].value)
+  end)
+
   describe("whose client asks", function()
     it("a question first, on a terminal", function()
       local terminal = console_of.connect(broker.data .. "/console.sock", { terminal = true })
@@ -254,6 +263,22 @@ describe("the console", function()
       terminal:send { op = "answer", id = id, yes = true }
       assert.is_true(terminal:finish(id).ok)
       assert.is_false(terminal:eval("topic 'doomed'").ok)
+      terminal:close()
+    end)
+
+    it("each question by itself", function()
+      local terminal = console_of.connect(broker.data .. "/console.sock", { terminal = true })
+      terminal:eval "create('spared', { partitions = 1 })"
+      local first = terminal:start "topic('spared'):delete()"
+      assert.equal("ask", terminal:receive().op)
+      terminal:send { op = "interrupt", id = first }
+      assert.equal("interrupted", terminal:finish(first).code)
+      local second = terminal:start "topic('spared'):delete()"
+      assert.equal("ask", terminal:receive().op)
+      terminal:send { op = "answer", id = first, yes = true }
+      terminal:send { op = "answer", id = second, yes = false }
+      assert.equal("nothing was deleted\n", terminal:finish(second).printed)
+      assert.is_true(terminal:eval("topic('spared'):delete_records('all')").ok)
       terminal:close()
     end)
 

@@ -283,7 +283,10 @@ describe("The console's view of the inside", function()
         assert.is_truthy(value["request.Produce.count"])
         assert.is_nil(value["process.uptime_ms"])
       end
-      assert.equal('metrics: no name has "[" in it; metrics() lists them', console:eval('metrics "["').error)
+      for _, part in ipairs { "[", "p[", "net%f", "%1" } do
+        assert.equal(('metrics: no name has "%s" in it; metrics() lists them'):format(part),
+          console:eval(("metrics %q"):format(part)).error)
+      end
       assert.equal('metrics: got a table, expected a part of a name: "produce"', console:eval("metrics {}").error)
     end)
   end)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The words of the console against a broker: what they show, and what they say when they are misused.
+local admins = require "spec.support.admin"
 local brokers = require "spec.support.broker"
 local support = require "spec.support.words"
 
@@ -41,6 +42,24 @@ describe("words", function()
       assert.is_true(row.size_bytes > 130)
     end)
 
+    it("says that partitions are offline and not counted", function()
+      local name = create { partitions = 3 }
+      session:run(('produce("%s", { "a", "b", "c" })'):format(name))
+      local call = session.context.admin.call
+      function session.context.admin.call(api, body)
+        local answer = call(api, body)
+        if api == "ListOffsets" then
+          local part = answer.topics[1].partitions[2]
+          part.error_code, part.offset = 56, -1
+        end
+        return answer
+      end
+      assert.equal(2, session:run(('topics "%s"'):format(name))[1].records)
+      assert.equal(2, session:view(('topic "%s"'):format(name)).value.records)
+      local note = "1 partition is offline, and not counted: log_dirs() says more"
+      assert.same({ note, note }, session.printed)
+    end)
+
     it("is a list for programs", function()
       local name = create()
       session:run 'for _, t in ipairs(topics()) do print(t.name, t.records) end'
@@ -69,6 +88,8 @@ describe("words", function()
         ['create("x", { retenton_ms = 1 })'] = "there is no topic config retenton_ms, did you mean retention_ms?",
         ['create("x", { ["retention.m"] = 1 })'] = "there is no topic config retention_m, did you mean retention_ms?",
         ['create("x", { retention = 1 })'] = "there is no topic config retention, did you mean retention_ms?",
+        ['create("x", { partition = 1 })'] = "there is no topic config partition, did you mean partitions?",
+        ['create("x", { replication = 1 })'] = "there is no topic config replication, did you mean replication_factor?",
         ['create("x", { zzzzzzz = 1 })'] = "there is no topic config zzzzzzz",
         ['create("x", { retention_ms = "soon" })'] = "retention_ms: got soon, expected a whole number",
         ['create("x", { segment_bytes = 1 })'] = "segment_bytes: got 1, expected at least 1048576",
@@ -77,6 +98,8 @@ describe("words", function()
         ['create("x", { retention_ms = print })'] = "create: retention_ms: got a function, expected a string, a number, "
           .. "a boolean or a list of those",
         ['create("x", { partitions = 0 })'] = "create: partitions: got 0, expected a whole number from 1 to 2147483647",
+        ['create "called" { partitions = 3 }'] =
+          'options go behind the name, create("clicks", { partitions = 3 }), configs to topic "clicks":set { ... }',
         ['create("x", 3)'] = "create: got 3, expected a table of options",
         ['create("a b")'] = "Topic name is invalid: 'a b' contains one or more characters other than ASCII "
           .. "alphanumerics, '.', '_' and '-'",
@@ -266,6 +289,10 @@ describe("words", function()
         ['topic "TOPIC":delete_records()'] = 'delete_records: got nil, expected "all", or offsets by partition: { [0] = 42 }',
         ['topic "TOPIC":delete_records(7)'] = 'delete_records: got 7, expected "all", or offsets by partition: { [0] = 42 }',
         ['topic "TOPIC":delete_records { [7] = 1 }'] = 'topic "TOPIC" has no partition 7, only 0 to 1',
+        ['topic "TOPIC":delete_records { [0] = 18446744073709551615ULL }'] =
+          "delete_records: got 18446744073709551615ULL, expected a whole number from 0 to 9223372036854775807",
+        ['topic "TOPIC":delete_records { [0] = 9223372036854775807ULL }'] =
+          "delete_records: partition 0 ends before 9223372036854775807: at most 0",
         ['topic "TOPIC":delete_records { [0] = 1 }'] = "delete_records: partition 0 ends before 1: at most 0",
         ['topic "TOPIC":delete_records { [0] = -1 }'] =
           "delete_records: got -1, expected a whole number from 0 to 9007199254740992",
@@ -334,6 +361,7 @@ describe("words", function()
       assert.same({ "2" }, values "from = { [0] = 1 }")
       assert.same({ "3", "\255" }, values 'from = "1h"')
       assert.same({ "3", "\255" }, values 'from = "90 minutes"')
+      assert.same({}, values 'from = "0ms"')
       assert.same({ "3", "\255" }, values "ago = hours(1)")
     end)
 
@@ -341,15 +369,20 @@ describe("words", function()
       assert.same({ "1", "3" }, values 'key = "a"')
       assert.same({ "3", "\255" }, values "partition = 1")
       assert.same({ "1", "2" }, values "partitions = { 0 }")
+      assert.same({ "1", "2" }, values "partitions = { 0, 0 }")
       assert.same({ "1", "2", "3" }, values "count = 3")
       assert.same({ "2" }, values 'filter = function(r) return r.key == "b" end')
       assert.same({ "1" }, values "filter = function(r) return r.headers and r.headers.h end")
+      session.words.produce(name, { key = "\0\0\0\1", value = "binary key", partition = 0 })
+      assert.same({ "binary key" }, values [[key = "\0\0\0\1"]])
     end)
 
     it("refuses what cannot be", function()
       refuses(name, {
         ['records("TOPIC", { form = 1 })'] = 'records: there is no option "form", did you mean from?',
         ['records("TOPIC", { from = "yesterday" })'] = 'records: from: got "yesterday", expected "earliest", "latest", an '
+          .. 'offset, offsets by partition ({ [0] = 42 }) or a time ago ("1h")',
+        ['records("TOPIC", { from = "3 months" })'] = 'records: from: got "3 months", expected "earliest", "latest", an '
           .. 'offset, offsets by partition ({ [0] = 42 }) or a time ago ("1h")',
         ['records("TOPIC", { from = 9, partition = 0 })'] =
           'records: topic "TOPIC" partition 0 has no offset 9, it has 0 to 1',
@@ -368,6 +401,19 @@ describe("words", function()
       local ok, err = pcall(session.run, session, ('records("%s", { filter = function() error "mine" end })'):format(name))
       assert.is_false(ok)
       assert.matches(":1: mine$", err)
+    end)
+
+    it("have headers by name where that says all of them, otherwise as a list that can be written again", function()
+      local from, to = create { partitions = 1 }, create { partitions = 1 }
+      local headers = {
+        { { key = "a", value = "1" }, { key = "b", value = "" } },
+        { { key = "a", value = "1" }, { key = "a", value = "2" } },
+        { { key = "a" }, { key = "b", value = "\255" } },
+      }
+      for _, list in ipairs(headers) do session.words.produce(from, { value = "v", headers = list }) end
+      session.words.produce(to, session.words.records(from, { count = 3 }))
+      local read = session.words.records(to, { count = 3 })
+      assert.same({ { a = "1", b = "" }, headers[2], headers[3] }, { read[1].headers, read[2].headers, read[3].headers })
     end)
 
     it("reads across many batches, compressed too", function()
@@ -424,6 +470,39 @@ describe("words", function()
       assert.same({}, values(session:stream(('tail("%s", { from = "latest" })'):format(name), 5, 10)))
     end)
 
+    it("goes on behind what was deleted before it was read, and says so", function()
+      local name = create { partitions = 1 }
+      local other = support.session(broker)
+      session:run(('produce("%s", { "0", "1", "2" })'):format(name))
+      local shown = {}
+      session.context.task.show = function(value)
+        for _, row in ipairs(value) do shown[#shown + 1] = row.value end
+        if #shown > 3 then return end
+        other:run(('produce("%s", { "3", "4", "5", "6" })'):format(name))
+        other:run(('topic "%s":delete_records { [0] = 5 }'):format(name))
+      end
+      session:run(('tail("%s", { count = 5 })'):format(name))
+      assert.same({ "0", "1", "2", "5", "6" }, shown)
+      assert.same({ "partition 0: the records from offset 3 on are gone; going on at 5" }, session.printed)
+    end)
+
+    it("goes on from the beginning when its topic was made again", function()
+      local name = create { partitions = 1 }
+      local other = support.session(broker)
+      session:run(('produce("%s", { "a", "b", "c" })'):format(name))
+      local shown = {}
+      session.context.task.show = function(value)
+        for _, row in ipairs(value) do shown[#shown + 1] = row.value end
+        if #shown > 3 then return end
+        other:run(('topic "%s":delete()'):format(name))
+        other.words.create(name, { partitions = 1 })
+        other:run(('produce("%s", "new")'):format(name))
+      end
+      session:run(('tail("%s", { count = 4 })'):format(name))
+      assert.same({ "a", "b", "c", "new" }, shown)
+      assert.same({ "partition 0: there is no offset 3 any more; going on at 0" }, session.printed)
+    end)
+
     it("is told when its topic goes", function()
       local name = create()
       session:run(('produce("%s", "x")'):format(name))
@@ -462,6 +541,7 @@ describe("words", function()
     it("wants seconds and a function", function()
       refuses("", {
         ["watch(0, topics)"] = "watch: got 0, expected seconds, from 0.1 to 86400: watch(1, topics)",
+        ["watch(0/0, topics)"] = "watch: got nan, expected seconds, from 0.1 to 86400: watch(1, topics)",
         ["watch(topics)"] = "watch: got a function, expected seconds, from 0.1 to 86400: watch(1, topics)",
         ["watch(1)"] = "watch: got nil, expected a function: watch(1, topics)",
       })
@@ -471,6 +551,11 @@ describe("words", function()
   it("admin is there, and cannot be changed", function()
     assert.equal("made-by-admin", session:run('admin.create_topic("made-by-admin").name'))
     assert.matches("admin is read%-only", select(2, pcall(session.run, session, "(function() admin.topics = 1 end)()")))
+  end)
+
+  it("print takes only texts of __tostring", function()
+    local err = admins.refusal(session.words.print, setmetatable({}, { __tostring = function() end }))
+    assert.equal("print: __tostring: got nil, expected a string", err.message)
   end)
 
   it("units are there", function() assert.equal(7 * 86400000 + 1024, session:run "days(7) + KiB") end)

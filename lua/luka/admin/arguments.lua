@@ -58,12 +58,34 @@ function M.integer(where, value, lo, hi)
   return number
 end
 
---- An offset: a whole number or int64 from 0.
+--- Bytes of a record: a string as it is, of a number or a boolean its text. Nil when it is neither.
+---
+---@param value any
+---@return string?
+function M.bytes(value)
+  if type(value) == "string" then return value end
+  return type(value) ~= "table" and value_of.text(value) or nil
+end
+
+--- Largest int64; beyond it unsigned numbers of C would be written as negative ones, which mean something else.
+local OFFSET_MAX = 0x7fffffffffffffffULL
+
+--- An offset or a timestamp: a whole number or int64 from 0.
 ---
 ---@return number|ffi.cdata*
 function M.offset(where, value)
-  if type(value) == "cdata" and tostring(value):match "^%d+U?LL$" then return value end
+  local digits = type(value) == "cdata" and tostring(value):match "^%d+(U?)LL$"
+  if digits == "" or digits == "U" and value <= OFFSET_MAX then return value end
+  if type(value) == "cdata" then M.refuse(where, value, "a whole number from 0 to 9223372036854775807") end
   return M.integer(where, value, 0, 2 ^ 53)
+end
+
+--- An offset as its digits.
+---
+---@param offset number|ffi.cdata*
+---@return string
+function M.digits(offset)
+  return type(offset) == "number" and ("%.0f"):format(offset) or tostring(offset):match "^%-?%d+"
 end
 
 --- Options: a table whose keys are known, or nil.

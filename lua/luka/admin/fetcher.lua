@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reads a topic record by record: asks for some batches, and takes records out of them one at a time, so that a batch of
 -- a hundred thousand small records costs no more memory than a large one.
+local arguments = require "luka.admin.arguments"
 local calls = require "luka.admin.call"
 local errors = require "luka.errors"
 local native = require "luka.native.record"
@@ -19,6 +20,12 @@ local M = {}
 --- Bytes asked for at once, and what the records of one batch may unpack to.
 local MAX_BYTES, UNPACK_BYTES = 1024 * 1024, 32 * 1024 * 1024
 
+---@class (exact) luka.Fetcher.Options
+---@field max_wait_ms integer
+---@field max_bytes integer?
+---@field go_on (fun(partition: integer, offset: integer): integer)?  told an offset that a partition has not (any more); where
+---   to go on. An error without it.
+
 ---@class luka.Fetcher
 ---@field positions { partition: integer, offset: integer }[]  where each partition goes on; turned at each fetch
 local Fetcher = {}
@@ -29,7 +36,7 @@ Fetcher.__index = Fetcher
 ---@param call fun(api: string, body: table): table
 ---@param topic string
 ---@param positions table<integer, integer>  offsets by partition
----@param options { max_wait_ms: integer, max_bytes: integer? }
+---@param options luka.Fetcher.Options
 ---@return luka.Fetcher
 function M.new(call, topic, positions, options)
   local list = {}
@@ -47,11 +54,19 @@ function Fetcher:positions_by_partition()
   return out
 end
 
+--- A partition has not the offset where it goes on.
+local function out_of_range(self, position, what)
+  if not self.options.go_on then
+    errors.raise("OFFSET_OUT_OF_RANGE", "%s has no offset %s", what, arguments.digits(position.offset))
+  end
+  position.offset = self.options.go_on(position.partition, position.offset)
+end
+
 --- Asks the broker once; what it sends is there for take().
 ---
----@return boolean any  whether it sent something
+---@return boolean any  whether it sent something, or goes on elsewhere
 function Fetcher:fetch()
-  local body, by_partition = {}, {}
+  local body, by_partition, has_moved = {}, {}, false
   for i, position in ipairs(self.positions) do
     body[i] = { partition = position.partition, fetch_offset = position.offset,
       partition_max_bytes = self.options.max_bytes or MAX_BYTES }
@@ -65,16 +80,17 @@ function Fetcher:fetch()
     local position = by_partition[part.partition_index]
     local what = ('topic "%s" partition %d'):format(self.topic, part.partition_index)
     if part.error_code == 1 then
-      errors.raise("OFFSET_OUT_OF_RANGE", "%s has no offset %s", what, (tostring(position.offset):gsub("LL$", "")))
-    end
-    calls.check(part.error_code, nil, what)
-    if part.records and part.records ~= "" then
+      out_of_range(self, position, what)
+      has_moved = true
+    elseif part.error_code ~= 0 then
+      calls.check(part.error_code, nil, what)
+    elseif part.records and part.records ~= "" then
       table.insert(self.waiting, { position = position, bytes = part.records, at = 1 })
     end
   end
   -- The first partition may have had all the bytes: the next one comes first another time.
   table.insert(self.positions, table.remove(self.positions, 1))
-  return #self.waiting > 0
+  return has_moved or #self.waiting > 0
 end
 
 --- Whether something that fetch() got has not been taken.
@@ -84,7 +100,7 @@ function Fetcher:has_waiting() return #self.waiting > 0 end
 
 local function damaged(self, chunk, err)
   errors.raise(tostring(err.code), 'topic "%s" partition %d, from offset %s: %s', self.topic, chunk.position.partition,
-    (tostring(chunk.position.offset):gsub("LL$", "")), err.message)
+    arguments.digits(chunk.position.offset), err.message)
 end
 
 --- Opens the next batch of a chunk; false at its end, which may be a batch that is cut.

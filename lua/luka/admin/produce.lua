@@ -28,10 +28,8 @@ end
 
 --- A key or value: bytes. Numbers and booleans become their text.
 local function bytes_of(place, field, value)
-  if value == nil or type(value) == "string" then return value end
-  local text = type(value) ~= "table" and value_of.text(value)
-  if not text then arguments.refuse(where_of(place, field), value, "a string, a number or nil") end
-  return text
+  if value == nil then return nil end
+  return arguments.bytes(value) or arguments.refuse(where_of(place, field), value, "a string, a number or nil")
 end
 
 --- Headers: a list of { key =, value = }, or a table by key, whose order is the alphabet's.
@@ -47,7 +45,11 @@ local function headers_of(place, given)
   end
   local names = {}
   for name in pairs(given) do
-    if type(name) == "string" then names[#names + 1] = name end
+    if type(name) == "string" then
+      names[#names + 1] = name
+    elseif not out[name] then
+      arguments.refuse(where_of(place, "headers"), name, 'a name for each: { trace = "1" }')
+    end
   end
   table.sort(names)
   for _, name in ipairs(names) do out[#out + 1] = { key = name, value = bytes_of(place, "headers", given[name]) } end
@@ -67,9 +69,7 @@ local function record_of(place, given, now)
     end
   end
   local timestamp, partition = given.timestamp, given.partition
-  if timestamp ~= nil and type(timestamp) ~= "cdata" then
-    timestamp = arguments.integer(where_of(place, "timestamp"), timestamp, 0, 2 ^ 53)
-  end
+  if timestamp ~= nil then timestamp = arguments.offset(where_of(place, "timestamp"), timestamp) end
   if partition ~= nil then partition = arguments.integer(where_of(place, "partition"), partition, 0, 2 ^ 31 - 1) end
   return { key = bytes_of(place, "key", given.key), value = bytes_of(place, "value", given.value),
     headers = headers_of(place, given.headers), timestamp = timestamp or now }, partition
@@ -139,7 +139,8 @@ local function send(self, topic, queue, options, results, written)
     reason = part.record_errors[1].batch_index_error_message or reason
   end
   calls.check(part.error_code, reason, ('topic "%s" partition %d'):format(topic, queue.partition),
-    written > 0 and (" (%d records before it were written)"):format(written))
+    written > 0 and (written == 1 and " (1 record before it was written)"
+      or (" (%d records before it were written)"):format(written)))
   for i = 0, count - 1 do
     results[queue.places[first + i]] = { partition = queue.partition, offset = part.base_offset + i }
   end

@@ -91,10 +91,17 @@ function M.add(admin, call)
       body[i] = { partition_index = pair[1], offset = pair[2] }
     end
     local answer = call("DeleteRecords", { topics = { { name = topic, partitions = body } }, timeout_ms = TIMEOUT_MS })
-    local first = {}
+    local first, failed, done = {}, nil, 0
     for _, part in ipairs(answer.topics[1].partitions) do
-      calls.check(part.error_code, nil, partition_of(topic, part.partition_index))
-      first[part.partition_index] = part.low_watermark
+      if part.error_code ~= 0 then
+        failed = failed or part
+      else
+        first[part.partition_index], done = part.low_watermark, done + 1
+      end
+    end
+    if failed then
+      calls.check(failed.error_code, nil, partition_of(topic, failed.partition_index),
+        done > 0 and (" (those of %d %s were deleted)"):format(done, done == 1 and "partition" or "partitions"))
     end
     return first
   end
@@ -131,7 +138,7 @@ function M.add(admin, call)
   ---
   ---@param topic string
   ---@param positions table<integer, integer>
-  ---@param options { max_wait_ms: integer, max_bytes: integer? }
+  ---@param options luka.Fetcher.Options
   ---@return luka.Fetcher
   function admin.fetcher(topic, positions, options) return fetcher.new(call, topic, positions, options) end
 end

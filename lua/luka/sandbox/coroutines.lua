@@ -19,6 +19,13 @@ M.WAIT = {}
 
 local WAIT = M.WAIT
 
+--- What is raised where a suspension cannot pass.
+---
+---@return luka.Error
+function M.cannot_wait()
+  return errors.new("usage", "cannot wait inside a function that C calls back, such as __tostring for string.format")
+end
+
 --- Coroutines that are the first of a task; user code is not to see them.
 M.tasks = setmetatable({}, { __mode = "k" })
 
@@ -72,8 +79,7 @@ function M.new(host)
         return pass(co, raw_resume(co))
       elseif first == WAIT then
         if is_yieldable() then return pass(co, raw_resume(co, raw_yield(select(2, ...)))) end
-        return pass(co, raw_resume(co, false, errors.new("usage",
-          "cannot wait inside a function that calls back, such as table.sort or string.gsub")))
+        return pass(co, raw_resume(co, false, M.cannot_wait()))
       end
     end
     held[co] = nil

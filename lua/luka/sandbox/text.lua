@@ -35,7 +35,10 @@ end
 function M.gsub(s, pattern, repl, max)
   if type(repl) ~= "table" and type(repl) ~= "function" then return native.gsub(s, pattern, repl, max) end
   s, pattern = text_of(s, 1), text_of(pattern, 2)
-  max = max or #s + 1
+  if max ~= nil and not tonumber(max) then
+    error(("bad argument #4 to 'gsub' (number expected, got %s)"):format(type(max)), 2)
+  end
+  max = max and tonumber(max) or #s + 1
   local parts, count, at = {}, 0, 1
   local is_anchored = sub(pattern, 1, 1) == "^"
   while count < max do

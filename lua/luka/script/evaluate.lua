@@ -15,6 +15,10 @@ M.SOURCE_MAX = 1024 * 1024
 --- Longest message of an error, bytes, and the most globals that are looked through for a misspelt one.
 local MESSAGE_MAX, NAMES_MAX = 4096, 1000
 
+--- Longest name that may have been meant, and how much of a line is looked at for what was meant, bytes: errors are
+--- explained outside of the task, where nothing is interrupted, and both take the square of it.
+local NAME_MAX, LINE_MAX = 64, 1000
+
 --- Shows the results of a chunk, or raises its error as something that can be told outside of the task.
 local function show(first, ok, ...)
   if ok then
@@ -24,7 +28,7 @@ local function show(first, ok, ...)
   local err = ...
   if type(err) == "string" or errors.is(err) then error(err, 0) end
   local has_text, text = pcall(tostring, err)
-  if has_text and not text:find "^%a+: " then error("the error raised is " .. text, 0) end
+  if has_text and type(text) == "string" and not text:find "^%a+: " then error("the error raised is " .. text, 0) end
   error(("the error raised is a %s, not a text"):format(type(err)), 0)
 end
 
@@ -48,11 +52,11 @@ function M.new(source, name, env)
   end
 end
 
---- A line of the source text.
+--- A line of the source text, cut when it is long.
 local function line_of(source, number)
   for line in (source .. "\n"):gmatch "([^\n]*)\n" do
     number = number - 1
-    if number == 0 then return line end
+    if number == 0 then return line:sub(1, LINE_MAX) end
   end
   return ""
 end
@@ -62,7 +66,7 @@ local function names(session)
   local all, left = {}, NAMES_MAX
   for name in pairs(session.known) do all[#all + 1] = name end
   for name in next, session.env do
-    if type(name) == "string" then all[#all + 1] = name end
+    if type(name) == "string" and #name <= NAME_MAX then all[#all + 1] = name end
     left = left - 1
     if left == 0 then break end
   end

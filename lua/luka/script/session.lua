@@ -75,18 +75,10 @@ function Session:on_full(text)
   end
 end
 
-local function print_words(...)
-  local parts = {}
-  for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
-  task.print(table.concat(parts, "\t"))
-end
-
 --- The environment of the session's code: its own globals, and behind them the words.
 function Session:make_environment()
   self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native) }
-  local all = words.new(self.context)
-  all.print = all.print or print_words
-  self.env, self.known = environment.session(self.native, all)
+  self.env, self.known = environment.session(self.native, words.new(self.context))
 end
 
 local OPS = {}
@@ -161,9 +153,10 @@ function OPS:interrupt(frame)
   end
 end
 
+--- An answer that comes too late is not one to the next question.
 function OPS:answer(frame)
   local ticket = self.question
-  if self.task and ticket then
+  if ticket and self.task and self.task.request == frame.id then
     self.question = nil
     task.complete(self.task, ticket, true, frame.yes == true)
   end

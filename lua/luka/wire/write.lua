@@ -41,7 +41,9 @@ local function int64(out, value)
       floor(low / 0x1000000), floor(low / 0x10000) % 256, floor(low / 256) % 256, low % 256)
     return
   end
-  if type(value) ~= "cdata" then misfit(value, "int64") end
+  -- Unsigned numbers that would come out negative, complex ones and other things of C are none.
+  local sign = type(value) == "cdata" and tostring(value):match "^%-?%d+(U?)LL$"
+  if not sign or sign == "U" and value > 0x7fffffffffffffffULL then misfit(value, "int64") end
   local bytes = {}
   for i = 8, 1, -1 do
     bytes[i] = char(tonumber(bit.band(value, 0xff)))

@@ -34,11 +34,7 @@ function M.new(context)
     if part ~= nil and type(part) ~= "string" then
       arguments.refuse("partitions", part, 'a part of a topic\'s name: "clicks"')
     end
-    local wanted = {}
-    for _, topic in ipairs(context.admin.topics()) do
-      if not part or topic.name:find(part, 1, true) then wanted[#wanted + 1] = topic end
-    end
-    return view.list(survey.partitions(context, wanted), PARTITIONS)
+    return view.list(survey.partitions(context, survey.topics(context, part)), PARTITIONS)
   end
 
   function words.log_dirs()

@@ -13,11 +13,7 @@ local KINDS = {
   topic = explain.topic_names,
   config = explain.topic_config_keys,
   method = topic.method_names,
-  create = function(context)
-    local keys = { "partitions", "replication_factor" }
-    for _, key in ipairs(explain.topic_config_keys(context)) do keys[#keys + 1] = key end
-    return keys
-  end,
+  create = explain.create_keys,
   reading = function() return READING end,
   record = function() return { "key", "value", "headers", "timestamp", "partition" } end,
   word = function()

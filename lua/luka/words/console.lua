@@ -45,7 +45,7 @@ M.entries = {
 function M.new(context)
   local admin = {}
   for name, fn in pairs(context.admin) do admin[name] = fn end
-  admin.fetcher = nil -- reads for words, which have checked what they ask for
+  admin.fetcher, admin.call = nil, nil -- for words, which have checked what they ask for
   local words = { admin = environment.read_only(admin, "admin") }
   for name, value in pairs(units) do words[name] = value end
   local registry = require("luka.words").help()
@@ -57,8 +57,19 @@ function M.new(context)
     if entry.name == "topic" then return registry:list "topic:" end
   end
 
+  function words.print(...)
+    local parts = {}
+    for i = 1, select("#", ...) do
+      local part = tostring((select(i, ...)))
+      if type(part) ~= "string" then arguments.refuse("print: __tostring", part, "a string") end
+      parts[i] = part
+    end
+    context.task.print(table.concat(parts, "\t"))
+  end
+
   function words.watch(seconds, fn)
-    if type(seconds) ~= "number" or seconds < 0.1 or seconds > 86400 then
+    -- Not a number is not within any bounds.
+    if type(seconds) ~= "number" or not (seconds >= 0.1 and seconds <= 86400) then
       arguments.refuse("watch", seconds, "seconds, from 0.1 to 86400: watch(1, topics)")
     end
     if type(fn) ~= "function" then arguments.refuse("watch", fn, "a function: watch(1, topics)") end

@@ -65,7 +65,7 @@ local TYPES = [[
 ---@field ago? number  ms
 ---@field filter? fun(record: luka.Record): any
 ---@field count? integer
----@field key? string
+---@field key? string|number
 ---@field partition? integer
 ---@field partitions? integer[]
 
@@ -76,7 +76,7 @@ local TYPES = [[
 ---@field timestamp? integer  ms since 1970
 ---@field key? string
 ---@field value? string
----@field headers? table<string, string>
+---@field headers? table<string, string>|{ key: string, value?: string }[]  a list when a name comes twice or has no value
 
 ---@class luka.Admin
 ---@field topics fun(): table[]

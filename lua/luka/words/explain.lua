@@ -22,6 +22,12 @@ function M.topic_config_keys(context)
   return keys
 end
 
+--- The keys that create() takes.
+---
+---@param context luka.Words.Context
+---@return string[]
+function M.create_keys(context) return { "partitions", "replication_factor", unpack(M.topic_config_keys(context)) } end
+
 --- Names of all topics.
 ---
 ---@param context luka.Words.Context
@@ -100,7 +106,10 @@ function M.call(context, name, fn, ...)
   if not errors.is(err) then error(err, 0) end
   if err.code == "UNKNOWN_TOPIC_OR_PARTITION" then unknown_topic(context, name) end
   local key = err.message:match "^Unknown topic config name: (.*)$"
-  if key then M.unknown_config(M.topic_config_keys(context), key, "topic") end
+  if key then
+    local keys = fn == context.admin.create_topic and M.create_keys or M.topic_config_keys
+    M.unknown_config(keys(context), key, "topic")
+  end
   local message = M.invalid_value(err.message)
   local called, rest = err.message:match "^([%l_]+): (.*)$"
   if err.code == "usage" and WORDS[called] then message = WORDS[called] .. ": " .. rest end

@@ -21,7 +21,7 @@ M.entries = {
     about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error (answers by "
       .. "error code), partition, log, topic, pool (threads that wait for disks), script (the consoles). Those of single "
       .. "topics are shown when they are asked for: metrics \"topic\", metrics \"clicks\".\n\nIn Lua it is a table by name: "
-      .. "metrics()[\"network.received_bytes\"]; two of them with watch() or sleep() between make a rate.",
+      .. "metrics()[\"network.received_bytes\"]; two of them some time apart make a rate, as in watch().",
     example = 'metrics "produce"' },
 }
 
@@ -50,10 +50,12 @@ end
 local function filter(part)
   if part == nil then return function() return true end end
   if type(part) ~= "string" then arguments.refuse("metrics", part, 'a part of a name: "produce"') end
-  local ok = pcall(string.find, "", part)
   local plain = part:lower()
   return function(name)
-    return name:lower():find(plain, 1, true) ~= nil or ok and name:find(part) ~= nil
+    if name:lower():find(plain, 1, true) then return true end
+    -- What is no pattern is found out only where a name leads up to the fault.
+    local ok, at = pcall(string.find, name, part)
+    return ok and at ~= nil
   end
 end
 

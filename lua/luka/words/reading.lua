@@ -4,7 +4,6 @@ local arguments = require "luka.admin.arguments"
 local clock = require "luka.native.clock"
 local errors = require "luka.errors"
 local explain = require "luka.words.explain"
-local value_of = require "luka.config.value"
 
 local M = {}
 
@@ -12,7 +11,12 @@ local M = {}
 local WAIT_MS = 250
 
 local OPTIONS = { from = true, ago = true, filter = true, count = true, key = true, partition = true, partitions = true }
-local UNITS = { s = 1000, m = 60000, h = 3600000, d = 86400000 }
+
+--- Units of a time ago, as people write them, in ms.
+local UNITS = {
+  ms = 1, s = 1000, second = 1000, seconds = 1000, m = 60000, minute = 60000, minutes = 60000, h = 3600000, hour = 3600000,
+  hours = 3600000, d = 86400000, day = 86400000, days = 86400000,
+}
 
 local FROM = '"earliest", "latest", an offset, offsets by partition ({ [0] = 42 }) or a time ago ("1h")'
 
@@ -40,13 +44,15 @@ local function wanted_partitions(where, topic, options)
   if given ~= nil and (type(given) ~= "table" or #given == 0) then
     arguments.refuse(where .. ": partitions", given, "a list: { 0, 1 }")
   end
+  local seen = {}
   for i = 1, given and #given or 0 do
     local partition = arguments.integer(where .. ": partition", given[i], 0, 2 ^ 31 - 1)
     if partition >= count then
       errors.raise("UNKNOWN_TOPIC_OR_PARTITION", '%s: topic "%s" has no partition %d, only 0 to %d', where, topic.name,
         partition, count - 1)
     end
-    list[i] = partition
+    if not seen[partition] then list[#list + 1] = partition end
+    seen[partition] = true
   end
   for i = 1, given and 0 or count do list[i] = topic.partitions[i].partition end
   table.sort(list)
@@ -60,8 +66,8 @@ local function time_of(where, options)
     return clock.now() - arguments.integer(where .. ": ago", options.ago, 0, 2 ^ 53)
   end
   if type(options.from) ~= "string" then return nil end
-  local number, unit = options.from:match "^(%d+%.?%d*)%s*([smhd])%a*$"
-  return number and math.floor(clock.now() - tonumber(number) * UNITS[unit])
+  local number, unit = options.from:match "^(%d+%.?%d*)%s*(%a+)$"
+  return UNITS[unit] and math.floor(clock.now() - tonumber(number) * UNITS[unit])
 end
 
 local function by_partition(list)
@@ -75,8 +81,8 @@ local function check_offset(where, topic, partition, offset, first, last)
   offset = arguments.offset(where .. ": from", offset)
   if first and (offset < first or offset > last) then
     errors.raise("OFFSET_OUT_OF_RANGE", '%s: topic "%s" partition %d has no offset %s, it has %s', where, topic,
-      partition, (tostring(offset):gsub("LL$", "")), first == last and "no records, the next one is " .. tostring(last)
-      or ("%s to %s"):format(tostring(first), tostring(last - 1)))
+      partition, arguments.digits(offset), first == last and "no records, the next one is " .. arguments.digits(last)
+      or ("%s to %s"):format(arguments.digits(first), arguments.digits(last - 1)))
   end
   return offset
 end
@@ -121,6 +127,29 @@ local function last_positions(ends, firsts, count)
   return at
 end
 
+--- A partition has lost what was to be read next: retention or delete_records() was faster, or its topic was deleted and
+--- made again. Reading goes on at what is there now, and says so. Returns the offset.
+local function go_on(self, partition, offset)
+  local first = self.context.admin.list_offsets(self.name, "earliest", { partition })[1].offset
+  if first == offset then
+    errors.raise("OFFSET_OUT_OF_RANGE", 'topic "%s" partition %d does not give its offset %s', self.name, partition,
+      arguments.digits(offset))
+  end
+  local text = first > offset and "the records from offset %s on are gone; going on at %s"
+    or "there is no offset %s any more; going on at %s"
+  self.context.task.print(("partition %d: " .. text):format(partition, arguments.digits(offset), arguments.digits(first)))
+  return first
+end
+
+--- Reads from positions on.
+local function seek(self, positions)
+  self.fetcher = self.context.admin.fetcher(self.name, positions, { max_wait_ms = 0,
+    go_on = function(partition, offset) return go_on(self, partition, offset) end })
+end
+
+--- Asks for more; whether something came.
+local function fetch(self) return explain.call(self.context, self.name, self.fetcher.fetch, self.fetcher) end
+
 --- Opens a topic for reading.
 ---
 ---@param context luka.Words.Context
@@ -140,7 +169,7 @@ function M.open(context, where, name, options, default)
   local self = setmetatable({ filter = options.filter, ends = ends, name = name, partitions = partitions,
     count = arguments.optional_integer(where .. ": count", options.count, 1, 2 ^ 53) }, Reading)
   if options.key ~= nil then
-    self.key = value_of.text(options.key) or arguments.refuse(where .. ": key", options.key, "a string")
+    self.key = arguments.bytes(options.key) or arguments.refuse(where .. ": key", options.key, "a string")
   end
   local positions
   if options.from == nil and options.ago == nil and default == "last" then
@@ -154,7 +183,7 @@ function M.open(context, where, name, options, default)
     positions = positions_of(context, where, name, partitions, given, ends)
   end
   self.context = context
-  self.fetcher = context.admin.fetcher(name, positions, { max_wait_ms = 0 })
+  seek(self, positions)
   return self
 end
 
@@ -166,7 +195,7 @@ function Reading:recent(most)
   if not self.is_recent then return {} end
   most = math.min(most, self.count or most)
   local all = {}
-  self.fetcher = self.context.admin.fetcher(self.name, last_positions(self.ends, self.firsts, most), { max_wait_ms = 0 })
+  seek(self, last_positions(self.ends, self.firsts, most))
   while true do
     local record = self:next_until_end()
     if not record then break end
@@ -178,19 +207,19 @@ function Reading:recent(most)
     return a.offset < b.offset
   end)
   -- What came meanwhile is read after these.
-  self.fetcher = self.context.admin.fetcher(self.name, self.ends, { max_wait_ms = 0 })
+  seek(self, self.ends)
   local out = {}
   for i = math.max(1, #all - most + 1), #all do out[#out + 1] = all[i] end
   return out
 end
 
---- Headers as they are read best: { name = value }, if no name comes twice.
+--- Headers as they are read best: { name = value }, if no name comes twice and each has a value.
 local function named_headers(headers)
   if not headers or #headers == 0 then return nil end
   local out = {}
   for _, header in ipairs(headers) do
-    if out[header.key] ~= nil then return headers end
-    out[header.key] = header.value or false
+    if out[header.key] ~= nil or header.value == nil then return headers end
+    out[header.key] = header.value
   end
   return out
 end
@@ -220,7 +249,7 @@ function Reading:has_more() return self.fetcher:has_waiting() end
 --- Asks for more, and waits a little for it.
 function Reading:wait()
   self.fetcher.options.max_wait_ms = WAIT_MS
-  explain.call(self.context, self.name, self.fetcher.fetch, self.fetcher)
+  fetch(self)
 end
 
 --- Whether a partition has been read to its end.
@@ -239,7 +268,7 @@ function Reading:next_until_end()
     local record = self.fetcher:take()
     if record then
       if record.offset < self.ends[record.partition] and is_wanted(self, record) then return record end
-    elseif is_at_end(self) or not self.fetcher:fetch() then
+    elseif is_at_end(self) or not fetch(self) then
       return nil
     end
   end

@@ -20,7 +20,8 @@ local READING = 'from: where to begin: "earliest", "latest", an offset, offsets 
 ---@type luka.Word[]
 M.entries = {
   { name = "produce", group = "records",
-    type = "fun(topic: string, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table",
+    type = "fun(topic: string|luka.TopicObject, records: string|table, "
+      .. "options?: { partition?: integer, compression?: string, acks?: integer }): table",
     text = "Writes a record, or a list of records.",
     usage = 'produce("topic", record | { record, ... } [, { partition = n, compression = "zstd" }])',
     about = "A record is { key =, value =, headers = { name = \"text\" }, timestamp = ms, partition = n }, or just a string, "
@@ -28,13 +29,13 @@ M.entries = {
       .. "partition after the other.",
     example = 'produce("clicks", { key = "user1", value = "home", headers = { trace = "42" } })',
     setup = 'create("clicks", { partitions = 2 })' },
-  { name = "tail", group = "records", type = "fun(topic: string, options?: luka.ReadingOptions)",
+  { name = "tail", group = "records", type = "fun(topic: string|luka.TopicObject, options?: luka.ReadingOptions)",
     text = "Shows records as they come, until Ctrl-C.",
     usage = 'tail("topic" [, { from =, filter =, count =, key =, partition = }])',
     about = "It begins with the last 10 records, unless it is told otherwise.\n" .. READING,
     example = 'tail("clicks", { from = "earliest", count = 2, filter = function(r) return r.value:find "click" end })',
     setup = SETUP },
-  { name = "records", group = "records", type = "fun(topic: string, options?: luka.ReadingOptions): luka.Record[]",
+  { name = "records", group = "records", type = "fun(topic: string|luka.TopicObject, options?: luka.ReadingOptions): luka.Record[]",
     text = "The records that are there now, as a list.",
     usage = 'records("topic" [, { from =, filter =, count =, key =, partition = }])',
     about = "At most 100, from the earliest on, unless it is told otherwise.\n" .. READING,

@@ -9,7 +9,7 @@ local view = require "luka.view"
 
 local M = {}
 
-local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\nproduce("clicks", { key = "a", value = "1" })'
+local SETUP = require("luka.words.topic").SETUP
 
 ---@type luka.Word[]
 M.entries = {
@@ -87,7 +87,7 @@ local REASONS = {
     return ("the newer segments alone have %s"):format(text.size(log.retention_bytes))
   end },
   log_start_offset = { "log_start_offset", function(log)
-    return ("before the log start offset %s"):format(tostring(log.log_start_offset))
+    return ("before the log start offset %s"):format(arguments.digits(log.log_start_offset))
   end },
   young = { "retention_ms", function(log) return ("not older than %s yet"):format(duration(log.retention_ms)) end },
   small = { "retention_bytes", function(log)
@@ -96,7 +96,7 @@ local REASONS = {
   active = { "active", function() return "the segment that is appended to; retention_bytes spares it" end },
   empty = { "active", function() return "the segment that is appended to, and empty" end },
   high_watermark = { "high_watermark", function(log)
-    return ("not wholly before the high watermark %s"):format(tostring(log.high_watermark))
+    return ("not wholly before the high watermark %s"):format(arguments.digits(log.high_watermark))
   end },
   unlimited = { "no limit", function() return "neither retention_ms nor retention_bytes sets a limit" end },
   compacted = { "cleanup_policy", function() return "cleanup_policy does not say delete" end },

@@ -9,6 +9,19 @@ local M = {}
 --- Topics whose configs are asked for at once: an answer has all configs of each.
 local CONFIGS_AT_ONCE = 100
 
+--- The topics whose names have a part.
+---
+---@param context luka.Words.Context
+---@param part string?  nil: all
+---@return luka.Topic[]
+function M.topics(context, part)
+  local wanted = {}
+  for _, topic in ipairs(context.admin.topics()) do
+    if not part or topic.name:find(part, 1, true) then wanted[#wanted + 1] = topic end
+  end
+  return wanted
+end
+
 --- Offsets of all partitions of topics at a special timestamp: { [topic] = { [partition] = offset } }.
 local function offsets(context, topics, timestamp)
   local body = {}
@@ -108,13 +121,26 @@ end
 ---@param rows table[]
 ---@return number records
 ---@return number size_bytes
+---@return integer unknown  partitions that did not say what they have
 function M.sum(rows)
-  local records, size_bytes = 0, 0
+  local records, size_bytes, unknown = 0, 0, 0
   for _, row in ipairs(rows) do
     records = records + (row.records or 0)
     size_bytes = size_bytes + (row.size_bytes or 0)
+    if not row.records then unknown = unknown + 1 end
   end
-  return records, size_bytes
+  return records, size_bytes, unknown
+end
+
+--- Says that sums are not of everything.
+---
+---@param context luka.Words.Context
+---@param unknown integer  partitions that are not counted
+function M.note(context, unknown)
+  if unknown > 0 then
+    context.task.print(("%s offline, and not counted: log_dirs() says more"):format(
+      unknown == 1 and "1 partition is" or ("%d partitions are"):format(unknown)))
+  end
 end
 
 return M

@@ -11,53 +11,54 @@ local view = require "luka.view"
 
 local M = {}
 
-local SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\nproduce("clicks", { key = "a", value = "1" })'
+--- What examples need that look at a topic.
+M.SETUP = 'create("clicks", { partitions = 2, retention_ms = days(1) })\nproduce("clicks", { key = "a", value = "1" })'
 
 ---@type luka.Word[]
 M.entries = {
-  { name = "topic", group = "topics", type = "fun(name: string): luka.TopicObject",
+  { name = "topic", group = "topics", type = "fun(name: string|luka.TopicObject): luka.TopicObject",
     text = "A topic, with methods to look into it and change it.",
     usage = 'topic "name"',
     about = 'Shown are its partitions, records, size and the configs that were set on it. The methods are called with a '
       .. 'colon: topic "clicks":configs().\n\nRecords are counted by offsets: what compaction or aborted transactions '
       .. 'took is counted too.',
-    example = 'topic "clicks"', setup = SETUP },
+    example = 'topic "clicks"', setup = M.SETUP },
   { name = "topic:describe", group = "topics", type = "fun(self: luka.TopicObject): table",
     text = "Name, id, partitions, records, size, set configs.",
-    usage = 'topic "name":describe()', example = 'topic "clicks":describe().records', setup = SETUP },
+    usage = 'topic "name":describe()', example = 'topic "clicks":describe().records', setup = M.SETUP },
   { name = "topic:partitions", group = "topics", type = "fun(self: luka.TopicObject): table[]",
     text = "Its partitions: leader, offsets, size, directory.",
-    usage = 'topic "name":partitions()', example = 'topic "clicks":partitions()', setup = SETUP },
+    usage = 'topic "name":partitions()', example = 'topic "clicks":partitions()', setup = M.SETUP },
   { name = "topic:configs", group = "topics", type = "fun(self: luka.TopicObject, part?: string): table[]",
     text = "Its configs: value, source; those set on it first.",
     usage = 'topic "name":configs([part of a key])',
     about = "With a part of a key only those configs that have it, and what each does.",
-    example = 'topic "clicks":configs "retention"', setup = SETUP },
+    example = 'topic "clicks":configs "retention"', setup = M.SETUP },
   { name = "topic:set", group = "topics", type = "fun(self: luka.TopicObject, values: table<string, any>): table[]",
     text = "Sets configs, all of them or none.",
     usage = 'topic "name":set { key = value, ... }',
     about = "Times are milliseconds and sizes bytes: seconds(), minutes(), hours(), days(), KiB, MiB and GiB help. Both "
       .. "spellings of a key will do, retention_ms and [\"retention.ms\"].",
-    example = 'topic "clicks":set { retention_ms = hours(12), segment_bytes = 64 * MiB }', setup = SETUP },
+    example = 'topic "clicks":set { retention_ms = hours(12), segment_bytes = 64 * MiB }', setup = M.SETUP },
   { name = "topic:unset", group = "topics", type = "fun(self: luka.TopicObject, ...: string): table[]",
     text = "Takes configs back to the broker's value.",
-    usage = 'topic "name":unset(key, ...)', example = 'topic "clicks":unset "retention_ms"', setup = SETUP },
+    usage = 'topic "name":unset(key, ...)', example = 'topic "clicks":unset "retention_ms"', setup = M.SETUP },
   { name = "topic:add_partitions", group = "topics", type = "fun(self: luka.TopicObject, how_many: integer): table",
     text = "Adds partitions; says how many there are then.",
     usage = 'topic "name":add_partitions(how_many)',
     about = "Keys move to other partitions when their number changes: new records of a key may go elsewhere than old ones.",
-    example = 'topic "clicks":add_partitions(2)', setup = SETUP },
+    example = 'topic "clicks":add_partitions(2)', setup = M.SETUP },
   { name = "topic:delete_records", group = "topics",
     type = 'fun(self: luka.TopicObject, before: "all"|table<integer, integer>): table[]?',
     text = "Deletes the records before an offset; asks first.",
     usage = 'topic "name":delete_records("all" | { [partition] = offset, ... })',
     about = "What goes is the beginning of a partition. The offsets of what is left stay as they are. It asks on a "
       .. "terminal only.",
-    example = 'topic "clicks":delete_records "all"', setup = SETUP },
+    example = 'topic "clicks":delete_records "all"', setup = M.SETUP },
   { name = "topic:delete", group = "topics", type = "fun(self: luka.TopicObject)",
     text = "Deletes the topic with all its records; asks first.",
     usage = 'topic "name":delete()',
-    about = "It asks on a terminal only.", example = 'topic "clicks":delete()', setup = SETUP },
+    about = "It asks on a terminal only.", example = 'topic "clicks":delete()', setup = M.SETUP },
 }
 
 --- The object of a method's call. `.` instead of `:` is what most get wrong.
@@ -114,7 +115,8 @@ local methods = M.topic_methods
 
 function methods.describe(context, name)
   local topic = explain.call(context, name, context.admin.describe_topic, name)
-  local records, size_bytes = survey.sum(survey.partitions(context, { topic }))
+  local records, size_bytes, offline = survey.sum(survey.partitions(context, { topic }))
+  survey.note(context, offline)
   return view.record({ name = topic.name, id = topic.id, partitions = #topic.partitions,
     replication_factor = topic.partitions[1] and #topic.partitions[1].replicas, records = records,
     size_bytes = size_bytes, configs = survey.set_configs(context, { topic })[name] }, RECORD)
@@ -196,7 +198,7 @@ local function deletions(name, rows, before)
     offset = arguments.offset("delete_records", offset)
     if row.next_offset and offset > row.next_offset then
       errors.raise("OFFSET_OUT_OF_RANGE", 'delete_records: partition %d ends before %s: at most %s', partition,
-        (tostring(offset):gsub("LL$", "")), (tostring(row.next_offset):gsub("LL$", "")))
+        arguments.digits(offset), arguments.digits(row.next_offset))
     end
     offsets[partition] = offset
   end
@@ -227,7 +229,8 @@ end
 
 function methods.delete(context, name)
   local topic = explain.call(context, name, context.admin.describe_topic, name)
-  local records, size_bytes = survey.sum(survey.partitions(context, { topic }))
+  local records, size_bytes, offline = survey.sum(survey.partitions(context, { topic }))
+  survey.note(context, offline)
   local question = ('Delete topic "%s" with %s and %s (%s)?'):format(name, text.count(#topic.partitions, "partition"),
     text.count(records, "record"), text.size(size_bytes))
   if not context.task.confirm(question) then
@@ -273,6 +276,8 @@ function M.new(context)
   end
   local meta = { __index = index, __metatable = false, __tostring = function(object)
     return ('topic "%s"'):format(names[object])
+  end, __call = function()
+    errors.raise("usage", 'options go behind the name, create("clicks", { partitions = 3 }), configs to topic "clicks":set { ... }')
   end, __newindex = function() errors.raise("usage", "topics are changed with set: set { retention_ms = hours(1) }") end }
   local function show(object) return bound.describe(object) end
 

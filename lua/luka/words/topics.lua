@@ -37,21 +37,20 @@ function M.new(context)
 
   function words.topics(part)
     if part ~= nil and type(part) ~= "string" then arguments.refuse("topics", part, 'a part of a name: "clicks"') end
-    local wanted = {}
-    for _, topic in ipairs(context.admin.topics()) do
-      if not part or topic.name:find(part, 1, true) then wanted[#wanted + 1] = topic end
-    end
+    local wanted = survey.topics(context, part)
     local by_topic, rows = {}, {}
     for _, row in ipairs(survey.partitions(context, wanted)) do
       by_topic[row.topic] = by_topic[row.topic] or {}
       table.insert(by_topic[row.topic], row)
     end
-    local set = survey.set_configs(context, wanted)
+    local set, offline = survey.set_configs(context, wanted), 0
     for i, topic in ipairs(wanted) do
-      local records, size_bytes = survey.sum(by_topic[topic.name] or {})
+      local records, size_bytes, unknown = survey.sum(by_topic[topic.name] or {})
+      offline = offline + unknown
       rows[i] = { name = topic.name, partitions = #topic.partitions, records = records, size_bytes = size_bytes,
         configs = count_keys(set[topic.name]) }
     end
+    survey.note(context, offline)
     return view.list(rows, COLUMNS)
   end
 

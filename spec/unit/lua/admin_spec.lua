@@ -65,6 +65,18 @@ describe("An answer", function()
       { err.code, err.message })
   end)
 
+  it("with errors of some partitions says how many went well", function()
+    local one = answered(function(request)
+      return answer(request, "DeleteRecords", { topics = { { name = "a", partitions = {
+        { partition_index = 0, low_watermark = 5 }, { partition_index = 1, low_watermark = -1, error_code = 1 },
+        { partition_index = 2, low_watermark = 7 } } } } })
+    end)
+    local err = admins.refusal(one.delete_records, "a", { [0] = 5, [1] = 9, [2] = 7 })
+    assert.same({ "OFFSET_OUT_OF_RANGE",
+      'topic "a" partition 1: the partition has no such offset (those of 2 partitions were deleted)' },
+      { err.code, err.message })
+  end)
+
   it("with an error that nobody knows names its number", function()
     local one = answered(function(request)
       return answer(request, "DeleteTopics", { responses = { { name = "a", error_code = 999 } } })
@@ -105,6 +117,17 @@ describe("A request", function()
       ["delete_records: got -1, expected a whole number from 0 to 9007199254740992"] = function()
         one.delete_records("a", { [0] = -1 })
       end,
+      -- Unsigned numbers that would be written as -1, which is "all of them".
+      ["delete_records: got 18446744073709551615ULL, expected a whole number from 0 to 9223372036854775807"] = function()
+        one.delete_records("a", { [0] = 18446744073709551615ULL })
+      end,
+      ["delete_records: got -1LL, expected a whole number from 0 to 9223372036854775807"] = function()
+        one.delete_records("a", { [0] = -1LL })
+      end,
+      ["list_offsets: got 9223372036854775808ULL, expected a whole number from 0 to 9223372036854775807"] = function()
+        one.list_offsets("a", 9223372036854775808ULL)
+      end,
+      ["fetch: got 0+1i, expected a whole number from 0 to 9223372036854775807"] = function() one.fetch("a", { [0] = 1i }) end,
       ["fetch: partition: got 1.5, expected a whole number from 0 to 2147483647"] = function() one.fetch("a", { [1.5] = 0 }) end,
       ['fetch: there is no option "max_byts", did you mean max_bytes?'] = function()
         one.fetch("a", { [0] = 0 }, { max_byts = 1 })

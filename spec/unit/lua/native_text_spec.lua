@@ -109,6 +109,15 @@ describe("bounded string functions", function()
     ]==])
   end)
 
+  it("take a count of gsub also as a text, and nothing else", function()
+    assert.equal("bba bad argument #4 to 'gsub' (number expected, got table)", run [==[
+      local text = require "luka.sandbox.text"
+      local function b() return "b" end
+      local _, err = pcall(text.gsub, "aaa", "a", b, {})
+      return text.gsub("aaa", "a", b, "2") .. " " .. err
+    ]==])
+  end)
+
   it("take numbers for texts", function()
     assert.equal("2 1x3 1", run [==[
       local text = require "luka.sandbox.text"

@@ -80,6 +80,16 @@ describe("The codec in Lua", function()
     end
   end)
 
+  it("refuses integers beyond int64, which would come out negative", function()
+    for _, value in ipairs { 0xffffffffffffffffULL, 0x8000000000000000ULL, 2 ^ 63, 0 / 0, 1i } do
+      local ok, err = pcall(codec.encode, "InitProducerIdResponse", 1, { producer_id = value })
+      assert.is_false(ok, tostring(value))
+      assert.equal("misfit", err.code)
+    end
+    assert.equal(("\255"):rep(7), codec.encode("InitProducerIdResponse", 1,
+      { producer_id = 0x7fffffffffffffffULL }):match "\127(.*)..$")
+  end)
+
   it("refuses fields that there are not", function()
     local ok, err = pcall(codec.encode, "MetadataRequest", 1, { tpics = {} })
     assert.is_false(ok)
