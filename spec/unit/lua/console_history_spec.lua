@@ -75,11 +75,11 @@ describe("the file of the history", function()
   after_each(function() for _, name in ipairs(names) do stdlib.setenv(name, before[name]) end end)
 
   local cases = {
-    { { HOME = "/home/x" }, "/home/x/.local/state/luka/history" },
-    { { HOME = "/home/x", XDG_STATE_HOME = "/state" }, "/state/luka/history" },
-    { { HOME = "/home/x", XDG_STATE_HOME = "relative" }, "/home/x/.local/state/luka/history" },
-    { { HOME = "/home/x", LUKA_HISTORY = "mine" }, "mine" },
-    { { HOME = "/home/x", LUKA_HISTORY = "" }, nil },
+    { { HOME = "/users/x" }, "/users/x/.local/state/luka/history" },
+    { { HOME = "/users/x", XDG_STATE_HOME = "/state" }, "/state/luka/history" },
+    { { HOME = "/users/x", XDG_STATE_HOME = "relative" }, "/users/x/.local/state/luka/history" },
+    { { HOME = "/users/x", LUKA_HISTORY = "mine" }, "mine" },
+    { { HOME = "/users/x", LUKA_HISTORY = "" }, nil },
     { {}, nil },
   }
   for _, case in ipairs(cases) do
