@@ -372,7 +372,7 @@ describe("luka consume", function()
       { env = { LUKA_BROKER = address } })
     local _, out, err = program:wait()
     assert.equal("xxxxx\n1\n", out)
-    assert.equal("luka: standard output is closed\n", err)
+    assert.equal("luka: cannot write to standard output: Bad file descriptor\n", err)
   end)
 
   it("ends at Ctrl-C also while its reader does not read", function()
