@@ -103,6 +103,7 @@ local function run_prompt(broker)
     broker.session:resize(broker.output.columns)
     prompt:resize()
   end
+  broker.events.on_continue = function() prompt:continue() end
   broker.output.confirm = function(question) return prompt:confirm(text.line(question)) end
   broker.events:write(broker.fd, greeting(broker.session) .. "\n")
   local status = read_and_evaluate(broker, prompt)

@@ -29,6 +29,8 @@ int connect(int fd, const void *address, unsigned size);
 int mkdir(const char *path, unsigned mode);
 int statx(int folder, const char *path, int flags, unsigned mask, struct luka_statx *out);
 int isatty(int fd);
+int tcgetattr(int fd, struct luka_opaque *out);
+int tcsetattr(int fd, int when, const struct luka_opaque *mode);
 int ioctl(int fd, unsigned long request, ...);
 int clock_gettime(int clock, struct luka_timespec *out);
 char *strerror(int number);
@@ -58,12 +60,12 @@ extern char **environ;
 local C = ffi.C
 
 M.EINTR, M.EAGAIN, M.EACCES, M.ENOENT, M.EPIPE, M.ECONNREFUSED = 4, 11, 13, 2, 32, 111
-M.SIGHUP, M.SIGINT, M.SIGPIPE, M.SIGTERM, M.SIGWINCH = 1, 2, 13, 15, 28
+M.SIGHUP, M.SIGINT, M.SIGPIPE, M.SIGTERM, M.SIGCONT, M.SIGWINCH = 1, 2, 13, 15, 18, 28
 
 local POLLIN, POLLOUT = 1, 4
 local O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_CLOEXEC = 1, 64, 512, 1024, 524288
 local AF_UNIX, SOCK_STREAM, SOCK_CLOEXEC, SOCK_NONBLOCK = 1, 1, 524288, 2048
-local TIOCGWINSZ, CLOCK_MONOTONIC, LC_CTYPE, CODESET = 0x5413, 1, 0, 14
+local TIOCGWINSZ, TCSADRAIN, CLOCK_MONOTONIC, LC_CTYPE, CODESET = 0x5413, 1, 1, 0, 14
 local SIG_BLOCK, SIG_IGN, SIGTSTP = 0, 1, 20
 local SPAWN_SETSIGDEF, SPAWN_SETSIGMASK = 4, 8
 local AT_FDCWD, STATX_TYPE, EEXIST = -100, 1, 17
@@ -238,6 +240,21 @@ function M.window_size(fd)
   local size = ffi.new "struct luka_winsize"
   if C.ioctl(fd, TIOCGWINSZ, size) ~= 0 or size.rows == 0 or size.columns == 0 then return nil end
   return size.rows, size.columns
+end
+
+--- How a terminal treats what is typed; nil when it is none.
+---
+---@param fd integer
+---@return ffi.cdata*? mode  for set_terminal_mode()
+function M.terminal_mode(fd)
+  local mode = ffi.new "struct luka_opaque"
+  return C.tcgetattr(fd, mode) == 0 and mode or nil
+end
+
+---@param fd integer
+---@param mode ffi.cdata*  of terminal_mode()
+function M.set_terminal_mode(fd, mode)
+  C.tcsetattr(fd, TCSADRAIN, mode)
 end
 
 --- Makes characters those of UTF-8, whatever the environment says: the texts of a broker are UTF-8. Numbers stay as in C.
