@@ -93,6 +93,17 @@ describe("luka", function()
     assert.equal("luka: cannot write to standard output: No space left on device\n", unit.read_file(path))
   end)
 
+  it("prints nothing that a terminal obeys", function()
+    local _, err = run("help", "x\27[31m\194\15531m\195\188")
+    assert.truthy(err:find("verb or key 'x?[31m??31m\195\188';", 1, true))
+    local path = unit.temp_dir() .. "/config.lua"
+    unit.write_file(path, "print '\\27[31m\\194\\15531m\195\188' broker {}")
+    local _, text = run("check", path)
+    assert.truthy(text:find(":1: \\x1b[31m\\xc2\\x9b31m\195\188\n", 1, true))
+    local _, object = run("help", "--log-format", "json", "x\27[31m\194\15531m\195\188")
+    assert.truthy(object:find("'x\\u001b[31m\\u009b31m\195\188'", 1, true))
+  end)
+
   it("puts no file where a standard descriptor was closed", function()
     local folder = unit.temp_dir()
     local started = process.start { "sh", "-c",
