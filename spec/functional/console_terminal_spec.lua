@@ -112,10 +112,12 @@ describe("the console on a terminal", function()
     enter("x", { list, failure })
     term:wait_for "\nname\r\na\r\nconsole:1: boom\r\n"
     leave()
-    open { env = { TERM = "dumb", NO_COLOR = false } }
-    enter("x", { list, failure })
-    term:wait_for "\nname\r\na\r\nconsole:1: boom\r\n"
-    leave()
+    for _, kind in ipairs { "dumb", "", false } do
+      open { env = { TERM = kind, NO_COLOR = false } }
+      enter("x", { list, failure })
+      term:wait_for "\nname\r\na\r\nconsole:1: boom\r\n"
+      leave()
+    end
   end)
 
   it("never lets control characters of a broker through", function()

@@ -63,7 +63,7 @@ end
 
 --- Opens the editor; nil when lines are read plainly.
 local function open_editor(self, output)
-  if os.getenv "TERM" == "dumb" then return nil end
+  if libc.is_dumb() then return nil end
   local edit_of = require "luka.ffi.edit"
   local edit, err = edit_of.open {
     output = output, history_size = history.MAX,

@@ -259,6 +259,14 @@ function M.is_terminal(fd)
   return C.isatty(fd) == 1
 end
 
+--- Whether terminals can only print, by what the environment says of them.
+---
+---@return boolean
+function M.is_dumb()
+  local kind = os.getenv "TERM"
+  return kind == nil or kind == "" or kind == "dumb"
+end
+
 --- Size of a terminal; nil when it does not say.
 ---
 ---@param fd integer
