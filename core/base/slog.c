@@ -30,12 +30,16 @@ bool slog_is_on(enum slog_level level)
   return level <= atomic_load_explicit(&slog_limit, memory_order_relaxed);
 }
 
-/// Copies text, escaping what would break a line or a JSON string; returns the end.
+/// Copies text, escaping what would break a line or a JSON string, or what a terminal obeys; returns the end.
 static char *slog_escape(char *out, char *end, const char *text)
 {
-  for (; *text != '\0' && end - out > 8; text++) {
+  for (; *text != '\0' && end - out > 9; text++) {
     unsigned char byte = (unsigned char)*text;
-    if (byte < 0x20 || byte == 0x7f) {
+    if (byte == 0xc2 && ((unsigned char)text[1] & 0xe0) == 0x80) { // U+0080 to U+009F in UTF-8
+      text++;
+      byte = (unsigned char)*text;
+      out += snprintf(out, (size_t)(end - out), slog_json ? "\\u%04x" : "\\xc2\\x%02x", byte);
+    } else if (byte < 0x20 || byte == 0x7f) {
       out += snprintf(out, (size_t)(end - out), slog_json ? "\\u%04x" : "\\x%02x", byte);
     } else {
       if (slog_json && (byte == '"' || byte == '\\')) {

@@ -2,7 +2,6 @@
 #include "broker/command.h"
 
 #include <luajit.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -52,14 +51,13 @@ static void command_stop_at_once(int number)
   _exit(128 + number);
 }
 
-static pthread_t command_thread;                 ///< the main thread
 static _Atomic(bool) command_is_asked_by_script; ///< stop() was called, and sent the signal
 
-/// Has the main thread stop the broker.
+/// Has the main thread stop the broker: it alone waits for the signal, or has it unblocked.
 static void command_ask_stop(void)
 {
   atomic_store(&command_is_asked_by_script, true);
-  pthread_kill(command_thread, SIGTERM);
+  kill(getpid(), SIGTERM);
 }
 
 /// Waits until the broker is asked to stop. The signals are blocked in all threads.
@@ -142,7 +140,6 @@ static int command_serve_options(const struct lua_cli_serve *serve, const struct
                                  const sigset_t *signals)
 {
   struct broker *broker = NULL;
-  command_thread = pthread_self();
   int result = broker_start(options, &broker);
   if (result < 0) {
     // The message for a line of the configuration begins with its place, as others about the configuration do.

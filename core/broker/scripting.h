@@ -17,12 +17,12 @@ enum { SCRIPTING_SERVICES = 1 };
 
 /// What it works with; borrowed until script_stop().
 struct scripting {
-  const struct broker_options *options;          ///< of the broker
-  int32_t broker_id;                             ///< of this broker
-  const char *cluster_id;                        ///< of its cluster
-  struct server *server;                         ///< accepts already
-  struct inspect inspect;                        ///< what consoles see of the inside
-  struct reloader *reloader;                     ///< reads the configuration again
+  const struct broker_options *options; ///< of the broker
+  int32_t broker_id;                    ///< of this broker
+  const char *cluster_id;               ///< of its cluster
+  struct server *server;                ///< accepts already
+  struct inspect inspect;               ///< what consoles see of the inside
+  struct reloader *reloader;            ///< reads the configuration again
   // Made by scripting_start().
   struct script_native natives[INSPECT_NATIVES];      ///< functions of `inspect`
   struct script_service services[SCRIPTING_SERVICES]; ///< reload(): what reload_report_json() says, or why not

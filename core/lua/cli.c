@@ -167,6 +167,10 @@ void lua_cli_fail(const char *text, bool is_json)
   for (size_t i = 0; i < length; i++) {
     unsigned char byte = (unsigned char)text[i];
     line[i] = byte < 0x20 || byte == 0x7f ? '?' : text[i];
+    if (i > 0 && (unsigned char)text[i - 1] == 0xc2 && (byte & 0xe0) == 0x80) { // terminals obey U+0080 to U+009F, too
+      line[i - 1] = '?';
+      line[i] = '?';
+    }
   }
   line[length] = '\n';
   ssize_t ignored = write(STDERR_FILENO, line, length + 1);

@@ -3,7 +3,8 @@
 // `require "luka.native.file"`: what the command line asks about names in the file system and Lua's io library cannot
 // tell. Waits for the disk: the command line's state only.
 //
-//    kind(path) -> "file" | "folder" | nil, error     links are followed; what can be read and is no folder is a file
+//    kind(path) -> "file" | "folder" | "other" | nil, error    links are followed; to open what is other may wait for ever
+//    data_end(path) -> bytes | nil, error             behind it a file has a hole to its end: nothing but zeros
 //    list(path) -> names | nil, error                 all but "." and "..", in no order
 #pragma once
 

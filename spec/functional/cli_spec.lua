@@ -1,6 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The command line: verbs, options, help, and one line with status 2 for what is wrong.
 local brokers = require "spec.support.broker"
+local process = require "spec.support.process"
+local requests = require "spec.support.requests"
+local signal = require "posix.signal"
+local unistd = require "posix.unistd"
 local unit = require "spec.support.unit"
 
 local PROGRAM = os.getenv "LUKA_PROGRAM" or "build/luka"
@@ -87,6 +91,30 @@ describe("luka", function()
     local path = unit.temp_dir() .. "/err"
     os.execute(("%s version >/dev/full 2>%s"):format(PROGRAM, path))
     assert.equal("luka: cannot write to standard output: No space left on device\n", unit.read_file(path))
+  end)
+
+  it("prints nothing that a terminal obeys", function()
+    local _, err = run("help", "x\27[31m\194\15531m\195\188")
+    assert.truthy(err:find("verb or key 'x?[31m??31m\195\188';", 1, true))
+    local path = unit.temp_dir() .. "/config.lua"
+    unit.write_file(path, "print '\\27[31m\\194\\15531m\195\188' broker {}")
+    local _, text = run("check", path)
+    assert.truthy(text:find(":1: \\x1b[31m\\xc2\\x9b31m\195\188\n", 1, true))
+    local _, object = run("help", "--log-format", "json", "x\27[31m\194\15531m\195\188")
+    assert.truthy(object:find("'x\\u001b[31m\\u009b31m\195\188'", 1, true))
+  end)
+
+  it("puts no file where a standard descriptor was closed", function()
+    local folder = unit.temp_dir()
+    local started = process.start { "sh", "-c",
+      ("exec %s serve --set data=%s/d --set listen=127.0.0.1:0 <&- >&- 2>&-"):format(PROGRAM, folder) }
+    requests.wait_until("the console is there", function() return unistd.access(folder .. "/d/console.sock") end)
+    local _, links = process.start({ "sh", "-c", ("cd /proc/%d/fd && readlink 0 1 2"):format(started.pid) }):wait()
+    assert.equal("/dev/null\n/dev/null\n/dev/null\n", links)
+    started:kill(signal.SIGTERM)
+    assert.same({ 0, "", "" }, { started:wait() })
+    assert.equal(1, math.floor(os.execute(("%s version >&- 2>%s/err"):format(PROGRAM, folder)) / 256))
+    assert.equal("luka: cannot write to standard output: Bad file descriptor\n", unit.read_file(folder .. "/err"))
   end)
 
   it("has a line for an error of its own code, and a traceback with --debug", function()

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `luka console` on a pseudo-terminal: editing, completion, history, interrupts, several lines, the size of the window, the
 -- pager, questions. The broker's side is played by the spec, but for the last part.
+local bit = require "bit"
 local signal = require "posix.signal"
+local termio = require "posix.termio"
 local broker_of = require "spec.support.broker"
 local client = require "spec.support.client"
 local server_of = require "spec.support.console_server"
@@ -110,10 +112,12 @@ describe("the console on a terminal", function()
     enter("x", { list, failure })
     term:wait_for "\nname\r\na\r\nconsole:1: boom\r\n"
     leave()
-    open { env = { TERM = "dumb", NO_COLOR = false } }
-    enter("x", { list, failure })
-    term:wait_for "\nname\r\na\r\nconsole:1: boom\r\n"
-    leave()
+    for _, kind in ipairs { "dumb", "", false } do
+      open { env = { TERM = kind, NO_COLOR = false } }
+      enter("x", { list, failure })
+      term:wait_for "\nname\r\na\r\nconsole:1: boom\r\n"
+      leave()
+    end
   end)
 
   it("never lets control characters of a broker through", function()
@@ -215,6 +219,27 @@ describe("the console on a terminal", function()
     open()
     term:type("1 +" .. CTRL_Z)
     term:wait_for "luka> 1 +"
+    assert.equal("1 + 2", enter(" 2").source)
+    leave()
+  end)
+
+  --- Whether the terminal edits lines itself.
+  local function is_cooked()
+    return bit.band(termio.tcgetattr(term.fd).lflag, termio.ICANON) ~= 0
+  end
+
+  it("takes the terminal again when it was stopped by somebody else", function()
+    open()
+    term:type "1 +"
+    term:wait_for "1 +"
+    assert.is_false(is_cooked())
+    term:kill(signal.SIGSTOP)
+    local mode = termio.tcgetattr(term.fd)
+    mode.lflag = bit.bor(mode.lflag, termio.ICANON, termio.ECHO)
+    termio.tcsetattr(term.fd, termio.TCSANOW, mode)
+    term:kill(signal.SIGCONT)
+    term:wait_for "luka> 1 +"
+    assert.is_false(is_cooked())
     assert.equal("1 + 2", enter(" 2").source)
     leave()
   end)
@@ -377,6 +402,20 @@ describe("the console on a terminal", function()
         if pager ~= "true" then term:wait_for "\n50000\r\n" end
         leave()
       end
+    end)
+
+    it("leaves the terminal as it was, also when that is killed", function()
+      term = terminal_of.start({ "sh", "-c", ("%s console %s/c.sock; stty -a"):format(PROGRAM, folder) },
+        { rows = 10, env = { HOME = folder, LUKA_PAGER = "stty -icanon -echo </dev/tty; kill -9 $$", TERM = "dumb" } })
+      server:accept(true)
+      term:wait_for "luka> "
+      enter("x", { rows(20) })
+      term:wait_for "luka> "
+      term:type(CTRL_D)
+      assert.equal(0, term:wait_exit())
+      local settings = term.screen:match "speed .*"
+      assert.truthy(settings:find(" icanon", 1, true))
+      assert.truthy(settings:find(" echo ", 1, true))
     end)
 
     it("takes less by default", function()

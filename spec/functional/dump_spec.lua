@@ -7,6 +7,8 @@ local kafka_dir = require "spec.support.kafka_dir"
 local process = require "spec.support.process"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
+local stat = require "posix.sys.stat"
+local unistd = require "posix.unistd"
 local unit = require "spec.support.unit"
 
 local PROGRAM = os.getenv "LUKA_PROGRAM" or "build/luka"
@@ -238,6 +240,21 @@ describe("luka dump of damage", function()
     assert.same({ 1, 1 }, { status, #of_type(list, "batch") })
     unit.write_file(log, unit.read_file(log):sub(1, 10800))
     assert.same({ "10794: a batch header is cut after 6 bytes; 6 bytes from here to the end are not looked at" }, (problems(log)))
+  end)
+
+  it("does not wait for what is no file, nor for a hole of any size", function()
+    local place = unit.temp_dir()
+    assert.equal(0, stat.mkfifo(place .. "/" .. FIRST .. ".log"))
+    assert.equal(0, unistd.link("nowhere", place .. "/" .. SECOND .. ".log", true))
+    local name = place .. "/00000000000000005000.log"
+    assert.equal(0, os.execute("truncate -s 4T " .. name))
+    local status, out, err = process.start({ "timeout", "20", PROGRAM, "dump", place }):wait()
+    assert.equal(("%s: segment, 4398046511104 bytes\n! position 0: 4398046511104 bytes of zeros at the end\n"):format(name), out)
+    assert.equal(("luka: %s/%s.log: no regular file\nluka: %s/%s.log: No such file or directory\n")
+      :format(place, FIRST, place, SECOND), err)
+    assert.equal(1, status)
+    out, err, status = dump(place .. "/" .. FIRST .. ".log")
+    assert.same({ "", ("luka: %s/%s.log: no regular file\n"):format(place, FIRST), 1 }, { out, err, status })
   end)
 
   it("says where zeros begin, and garbage", function()

@@ -364,6 +364,17 @@ describe("luka consume", function()
     assert.falsy(terminal.screen:find("records", 1, true))
   end)
 
+  it("shows what is in a record so that a terminal does not obey it", function()
+    local odd = topic()
+    requests.append(client, odd, records.batch { records = { "a\tb\nc\27[31m\r\194\155\195\188\255" } })
+    for _, case in ipairs { { {}, "a\tb\r\nc\\x1b[31m\\r\\xc2\\x9b\195\188\\xff\r\n" },
+      { { "-f", "\\x1b[1m%s\\x1b[0m|" }, "\27[1ma\tb\r\nc\\x1b[31m\\r\\xc2\\x9b\195\188\\xff\27[0m|" } } do
+      local terminal = terminals.start({ PROGRAM, "consume", "-e", odd.name, unpack(case[1]) }, { env = { LUKA_BROKER = address } })
+      assert.equal(0, terminal:wait_exit())
+      assert.equal(case[2], terminal.screen)
+    end
+  end)
+
   it("ends quietly when nobody reads its output any more", function()
     local many = topic()
     requests.append(client, many, records.batch { records = { ("x"):rep(300000), ("y"):rep(300000) } })
@@ -372,7 +383,7 @@ describe("luka consume", function()
       { env = { LUKA_BROKER = address } })
     local _, out, err = program:wait()
     assert.equal("xxxxx\n1\n", out)
-    assert.equal("luka: standard output is closed\n", err)
+    assert.equal("luka: cannot write to standard output: Bad file descriptor\n", err)
   end)
 
   it("ends at Ctrl-C also while its reader does not read", function()

@@ -25,7 +25,7 @@ Broker.__index = Broker
 --- Whether the user wants colours, and the terminal has them.
 local function is_colored()
   local no_color = os.getenv "NO_COLOR"
-  return os.getenv "TERM" ~= "dumb" and (no_color == nil or no_color == "")
+  return not libc.is_dumb() and (no_color == nil or no_color == "")
 end
 
 --- Connects to the broker that the command line means; raises a luka.Error where that is wrong.
@@ -48,7 +48,7 @@ function M.connect(options, argument, is_prompt)
     return nil, report.fail(options, problem)
   end
   local output = output_of.new {
-    events = events, is_terminal = is_terminal, is_colored = is_colored(), is_dumb = os.getenv "TERM" == "dumb",
+    events = events, is_terminal = is_terminal, is_colored = is_colored(), is_dumb = libc.is_dumb(),
     is_paged = is_prompt, is_json = options.json == true, rows = rows, columns = columns,
   }
   return setmetatable({

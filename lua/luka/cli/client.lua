@@ -26,6 +26,7 @@ end
 ---@return string
 function M.broker(options)
   local from_environment = os.getenv "LUKA_BROKER"
+  if options.broker == "" then M.refuse "-b: got '', expected HOST:PORT" end
   return options.broker or from_environment ~= "" and from_environment or DEFAULT_BROKER
 end
 

@@ -60,11 +60,14 @@ local function read_input(broker)
     if broker.events.ended then return nil, broker:status "ended" end
     if broker.events:take_interrupt() then return nil, INTERRUPTED end
     if broker.session.link.failure then return nil, broker:status "gone" end
-    local bytes, err = "", nil
-    if input.is_ready then bytes, err = libc.read(0) end
-    if not bytes then return nil, report.fail(broker.options, "cannot read standard input: " .. err) end
-    if input.is_ready and bytes == "" then return table.concat(parts) end
-    parts[#parts + 1], size = bytes, size + #bytes
+    local bytes, err, errno
+    if input.is_ready then bytes, err, errno = libc.read(0) end
+    if bytes == "" then return table.concat(parts) end
+    -- Where somebody shares the descriptor, there may be nothing left.
+    if err and errno ~= libc.EAGAIN and errno ~= libc.EINTR then
+      return nil, report.fail(broker.options, "cannot read standard input: " .. err)
+    end
+    parts[#parts + 1], size = bytes, size + #(bytes or "")
     if size > INPUT_MAX then return nil, report.fail(broker.options, "standard input is longer than the 16 MiB that are read") end
   end
 end
@@ -103,6 +106,7 @@ local function run_prompt(broker)
     broker.session:resize(broker.output.columns)
     prompt:resize()
   end
+  broker.events.on_continue = function() prompt:continue() end
   broker.output.confirm = function(question) return prompt:confirm(text.line(question)) end
   broker.events:write(broker.fd, greeting(broker.session) .. "\n")
   local status = read_and_evaluate(broker, prompt)

@@ -98,10 +98,11 @@ local function read(run, topic, start)
   if partitions and run.consumer:start(partitions, start) then read_all(run) end
 end
 
-local function printer_of(options, topic)
+local function printer_of(options, topic, is_terminal)
   if options.json and options.format then client.refuse "--json and --format exclude each other" end
   if options.json then return format.json(topic) end
-  return options.format and format.parse(options.format, topic) or nil
+  local wanted = options.format or is_terminal and "%s\\n"
+  return wanted and format.parse(wanted, topic, is_terminal) or nil
 end
 
 ---@param options luka.GivenOptions
@@ -110,9 +111,10 @@ end
 function M.run(options, arguments)
   local topic = arguments[1]
   local list, start = properties(options), starts.parse(options.from or "earliest")
+  local is_terminal = libc.is_terminal(STDOUT)
   local run = {
-    options = options, printer = printer_of(options, topic), left = options.count or math.huge, records = 0, bytes = 0,
-    progress = progress.new(not libc.is_terminal(STDOUT)),
+    options = options, printer = printer_of(options, topic, is_terminal), left = options.count or math.huge, records = 0, bytes = 0,
+    progress = progress.new(not is_terminal),
   }
   run.writer = writers.new(STDOUT, function() return run.client:interrupted() end)
   run.client = rdkafka.client(rdkafka.CONSUMER, list, client.property(list, "bootstrap.servers"))

@@ -84,6 +84,14 @@ function M.plain(text)
   return (gsub(gsub(text, "[%c\127]", escape), "[\128-\255]+", escape_high))
 end
 
+--- A text of several lines as it may go to a terminal: line ends and tabs stay.
+---
+---@param text string
+---@return string
+function M.visible(text)
+  return (gsub(text, "[^\n\t]+", M.plain))
+end
+
 -- ---- JSON ----
 
 local BASE64 = {}
@@ -105,13 +113,14 @@ function M.base64(bytes)
   return concat(out)
 end
 
---- A JSON string of text that is UTF-8.
+--- A JSON string of text that is UTF-8. U+0080 to U+009F are escaped as well: it may be read on a terminal.
 ---
 ---@param text string
 ---@return string
 function M.json_string(text)
-  if find(text, '[%c"\\\127]') then return json.encode(text) end
-  return '"' .. text .. '"'
+  local out = find(text, '[%c"\\\127]') and json.encode(text) or '"' .. text .. '"'
+  if not find(out, "\194[\128-\159]") then return out end
+  return (gsub(out, "\194([\128-\159])", function(last) return format("\\u%04X", byte(last)) end))
 end
 
 --- A member of a JSON object for bytes: `"key":"..."`, `"key":null`, or `"key_base64":"..."` for what is not UTF-8.
@@ -122,7 +131,7 @@ end
 function M.json_bytes(name, bytes)
   if not bytes then return '"' .. name .. '":null' end
   if not find(bytes, '[%c"\\\127-\255]') then return '"' .. name .. '":"' .. bytes .. '"' end
-  if M.is_utf8(bytes) then return '"' .. name .. '":' .. json.encode(bytes) end
+  if M.is_utf8(bytes) then return '"' .. name .. '":' .. M.json_string(bytes) end
   return '"' .. name .. '_base64":"' .. M.base64(bytes) .. '"'
 end
 
@@ -191,6 +200,5 @@ function M.time(ms)
   local seconds = floor(ms / 1000)
   return format("%s.%03dZ", os.date("!%Y-%m-%dT%H:%M:%S", seconds), ms - seconds * 1000)
 end
-
 
 return M

@@ -26,12 +26,20 @@ function PARTS.S(_, message) return message.payload == nil and "-1" or data.digi
 function PARTS.h(consumer, message) return header_text(consumer:headers(message)) end
 function PARTS.T(consumer, message) return data.digits(consumer:timestamp(message)) end
 
+--- Parts that are what somebody has written.
+local BYTES = { k = true, s = true, h = true }
+
+local function visible(part)
+  return function(consumer, message) return data.visible(part(consumer, message)) end
+end
+
 --- Makes the printer of a format.
 ---
 ---@param format string
 ---@param topic string
+---@param is_terminal boolean  what is in records is shown so that a terminal does not obey it
 ---@return luka.Printer
-function M.parse(format, topic)
+function M.parse(format, topic, is_terminal)
   local parts, at = {}, 1
   while at <= #format do
     local from = format:find("%", at, true)
@@ -41,7 +49,7 @@ function M.parse(format, topic)
     local letter = format:sub(from + 1, from + 1)
     local part = letter == "%" and "%" or letter == "t" and topic or PARTS[letter]
     if not part then client.refuse("--format: got '%%%s', expected %s", letter, ALLOWED) end
-    parts[#parts + 1] = part
+    parts[#parts + 1] = is_terminal and BYTES[letter] and visible(part) or part
     at = from + 2
   end
   local count, out = #parts, {}

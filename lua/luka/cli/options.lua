@@ -126,17 +126,19 @@ local function split(word)
   return name or word, value
 end
 
---- Takes the option at `index`; the index of the last word that it used.
-function Parser:take_option(argv, index)
-  local name, value = split(argv[index])
+--- Takes the option in a word, which stands at `index`; the index of the last word that it used. Letters behind a short
+--- option that takes no value are further ones: -ec10 is -e -c10.
+function Parser:take_option(argv, index, word)
+  local name, value = split(word)
   local option = find(verbs.options(self.verb), name) or not self.is_verb_given and find_anywhere(name)
   if not option then self:refuse_option(shown(name)) end
-  local label = name:sub(1, 2) == "--" and "--" .. option.name or name
+  local is_long = name:sub(1, 2) == "--"
+  local label = is_long and "--" .. option.name or name
   if not option.value then
-    if value then refuse("%s takes no value", label) end
+    if value and (is_long or value:find "^[-=]") then refuse("%s takes no value", label) end
     self.seen[#self.seen + 1] = { option = option, label = label }
     self:keep(option, label, true)
-    return index
+    return value and self:take_option(argv, index, "-" .. value) or index
   end
   if not value then
     index = index + 1
@@ -178,6 +180,7 @@ function Parser:take_first(word)
 end
 
 function Parser:take_word(word)
+  if word == "" then refuse "an argument is empty" end -- most often a variable of the shell that is not set
   if not self.has_word then
     self.has_word = true
     return self:take_first(word)
@@ -204,7 +207,7 @@ function Parser:run(argv)
     if has_options and word == "--" then
       has_options = false
     elseif has_options and word:find "^%-." then
-      index = self:take_option(argv, index)
+      index = self:take_option(argv, index, word)
     else
       self:take_word(word)
     end

@@ -155,8 +155,6 @@ function M.run(options, arguments)
     longest = tonumber(client.property(list, "message.max.bytes")) or LONGEST,
     progress = progress.new(not libc.is_terminal(STDIN) or #arguments > 1),
   }
-  -- Before anything is opened: a descriptor that was closed would become one of something else.
-  if not libc.kind("/proc/self/fd/0") then rdkafka.fail "standard input is closed" end
   run.client = rdkafka.client(rdkafka.PRODUCER, list, client.property(list, "bootstrap.servers"))
   run.client.on_failure = function(line, code) note_failure(run, line, code) end
   run.producer = producers.new(run.client, wanted)

@@ -78,9 +78,11 @@ function M.one_line(text)
     if char == "\t" then return " " end
     return ("\\x%02x"):format(char:byte())
   end)
-  return (text:gsub("[\128-\255]+", function(bytes)
-    return M.is_utf8(bytes) and bytes or bytes:gsub(".", function(char) return ("\\x%02x"):format(char:byte()) end)
-  end))
+  local function escape(bytes)
+    return (bytes:gsub(".", function(char) return ("\\x%02x"):format(char:byte()) end))
+  end
+  text = text:gsub("[\128-\255]+", function(bytes) return M.is_utf8(bytes) and bytes or escape(bytes) end)
+  return (text:gsub("\194[\128-\159]", escape)) -- U+0080 to U+009F: terminals obey them
 end
 
 --- Whether bytes of 128 and above are well-formed UTF-8 (lengths only; enough for a terminal).

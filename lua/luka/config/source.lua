@@ -50,6 +50,8 @@ end
 ---@param text string
 ---@return luka.Tokens tokens
 function M.tokens(text)
+  -- Lua skips a byte order mark, and takes a return, a newline and both in either order for one end of a line.
+  text = text:gsub("^\239\187\191", ""):gsub("\r\n", "\n"):gsub("\n\r", "\n"):gsub("\r", "\n")
   local kinds, texts, lines, count = {}, {}, {}, 0
   local at, line, size = 1, 1, #text
 

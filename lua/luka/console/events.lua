@@ -10,6 +10,7 @@ local PIPE_BYTES = 4096
 
 ---@class luka.console.Events
 ---@field on_resize fun()?  called when the terminal has another size
+---@field on_continue fun()?  called when the program goes on after it was stopped
 ---@field interrupts integer  Ctrl-C pressed and not yet taken
 ---@field ended integer?  the signal that asks the program to end
 local Events = {}
@@ -19,7 +20,7 @@ Events.__index = Events
 ---
 ---@return luka.console.Events
 function M.new()
-  local fd = assert(libc.take_signals { libc.SIGHUP, libc.SIGINT, libc.SIGTERM, libc.SIGWINCH })
+  local fd = assert(libc.take_signals { libc.SIGHUP, libc.SIGINT, libc.SIGTERM, libc.SIGCONT, libc.SIGWINCH })
   return setmetatable({ fd = fd, interrupts = 0 }, Events)
 end
 
@@ -31,6 +32,8 @@ function Events:take_signals()
       self.interrupts = self.interrupts + 1
     elseif number == libc.SIGWINCH then
       if self.on_resize then self.on_resize() end
+    elseif number == libc.SIGCONT then
+      if self.on_continue then self.on_continue() end
     else
       self.ended = number
     end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What was typed, kept across sessions in a file of the user's own: an entry a line, the newest last. Several consoles
--- at once add to the same file; it is shortened when one opens it.
+-- at once add to the same file, one after the other; it is shortened when one opens it.
 local libc = require "luka.ffi.libc"
 
 local M = {
@@ -41,13 +41,53 @@ end
 
 --- The end of the file, as far as it is read.
 local function read_end(path)
-  local file = io.open(path, "rb")
+  local file = libc.kind(path) == "file" and io.open(path, "rb") -- a FIFO would keep us waiting
   if not file then return "" end
   local size = file:seek "end" or 0
   file:seek("set", math.max(0, size - FILE_MAX))
   local bytes = file:read "*a" or ""
   file:close()
   return size > FILE_MAX and bytes:match "\n(.*)" or bytes
+end
+
+--- The lines of the file.
+local function read_lines(path)
+  local lines = {}
+  for line in read_end(path):gmatch "([^\n]+)\n" do lines[#lines + 1] = line end
+  return lines
+end
+
+--- The newest entries of some lines.
+local function newest(lines)
+  local entries = {}
+  for i = math.max(1, #lines - M.MAX + 1), #lines do entries[#entries + 1] = to_entry(lines[i]) end
+  return entries
+end
+
+--- Changes the file while nobody else does; what goes wrong is kept in `problem`, and ends the writing.
+local function change(self, is_appending, write)
+  if self.problem then return end
+  local folder = self.path:match "^(.*)/[^/]*$"
+  local ok, err, fd = true, nil, nil
+  if folder then ok, err = libc.make_folders(folder) end
+  if ok then fd, err = libc.open_private(self.path, is_appending) end
+  if fd then
+    ok, err = write(fd)
+    libc.close(fd)
+  end
+  if not (fd and ok) then self.problem = ("the history is not kept: %s: %s"):format(self.path, err) end
+end
+
+--- Writes the newest entries over the oldest and cuts the rest off, so that a full disk cannot lose them.
+local function shorten(self)
+  change(self, false, function(fd)
+    local kept = {}
+    for i, entry in ipairs(newest(read_lines(self.path))) do kept[i] = to_line(entry) end
+    local whole = table.concat(kept)
+    local ok, err = libc.write_all(fd, whole)
+    if not ok then return nil, err end
+    return libc.cut(fd, #whole)
+  end)
 end
 
 --- Reads the history.
@@ -57,25 +97,10 @@ end
 function M.open(path)
   local self = setmetatable({ path = path, entries = {} }, History)
   if not path then return self end
-  local lines = {}
-  for line in read_end(path):gmatch "([^\n]+)\n" do lines[#lines + 1] = line end
-  for i = math.max(1, #lines - M.MAX + 1), #lines do self.entries[#self.entries + 1] = to_entry(lines[i]) end
-  if #lines > 2 * M.MAX then
-    local kept = {}
-    for i, entry in ipairs(self.entries) do kept[i] = to_line(entry) end
-    self:write(table.concat(kept), false)
-  end
+  local lines = read_lines(path)
+  self.entries = newest(lines)
+  if #lines > 2 * M.MAX then shorten(self) end
   return self
-end
-
---- Writes to the file; what goes wrong is kept in `problem`, and ends the writing.
-function History:write(bytes, is_appending)
-  if self.problem then return end
-  local folder = self.path:match "^(.*)/[^/]*$"
-  local ok, err = true, nil
-  if folder then ok, err = libc.make_folders(folder) end
-  if ok then ok, err = libc.write_private(self.path, bytes, is_appending) end
-  if not ok then self.problem = ("the history is not kept: %s: %s"):format(self.path, err) end
 end
 
 --- Adds an entry, unless it is empty, very long or the same as the one before.
@@ -85,7 +110,7 @@ end
 function History:add(entry)
   if not entry:find "%S" or #entry > ENTRY_MAX or entry == self.entries[#self.entries] then return false end
   self.entries[#self.entries + 1] = entry
-  if self.path then self:write(to_line(entry), true) end
+  if self.path then change(self, true, function(fd) return libc.write_all(fd, to_line(entry)) end) end
   return true
 end
 

@@ -5,6 +5,11 @@ local json = require "luka.native.json"
 
 local M = {}
 
+--- One line; U+0080 to U+009F are escaped as well: terminals obey them.
+local function encode(value)
+  return (json.encode(value):gsub("\194([\128-\159])", function(last) return ("\\u%04X"):format(last:byte()) end))
+end
+
 --- The lines of a view.
 ---
 ---@param view { kind: string, columns: string[]?, rows: table[]?, fields: string[]?, value: any }
@@ -12,11 +17,11 @@ local M = {}
 function M.lines(view)
   if view.kind == "list" then
     local lines = {}
-    for i, row in ipairs(view.rows) do lines[i] = json.encode(json.object(row, view.columns)) end
+    for i, row in ipairs(view.rows) do lines[i] = encode(json.object(row, view.columns)) end
     return lines
   end
-  if view.kind == "record" then return { json.encode(json.object(view.value, view.fields)) } end
-  return { json.encode(view.value) }
+  if view.kind == "record" then return { encode(json.object(view.value, view.fields)) } end
+  return { encode(view.value) }
 end
 
 return M

@@ -14,6 +14,7 @@ local DROPPED = "^C\27[J\n" -- what stands behind and below the cursor goes
 local INDENT, CONTROL_Z = "  ", 26
 
 ---@class luka.console.Prompt
+---@field is_edited boolean  the editor has the terminal
 local Prompt = {}
 Prompt.__index = Prompt
 
@@ -49,7 +50,12 @@ end
 local function key(self)
   local code = self.keyboard:character()
   while code == CONTROL_Z do
-    self.edit:lend(libc.suspend)
+    self.edit:lend(function()
+      self.is_edited = false
+      libc.suspend()
+      self.session.events:take_signals()
+    end)
+    self.is_edited = true
     code = self.keyboard:character()
   end
   return code
@@ -57,7 +63,7 @@ end
 
 --- Opens the editor; nil when lines are read plainly.
 local function open_editor(self, output)
-  if os.getenv "TERM" == "dumb" then return nil end
+  if libc.is_dumb() then return nil end
   local edit_of = require "luka.ffi.edit"
   local edit, err = edit_of.open {
     output = output, history_size = history.MAX,
@@ -78,7 +84,8 @@ end
 ---@param fd integer  1 or 2: where prompts go
 ---@return luka.console.Prompt
 function M.open(session, fd)
-  local self = setmetatable({ session = session, fd = fd, keyboard = keyboard_of.new(session), notices = {} }, Prompt)
+  local self = setmetatable({ session = session, fd = fd, keyboard = keyboard_of.new(session), notices = {}, is_edited = false },
+    Prompt)
   self.history = history.open(history.path())
   self.edit = open_editor(self, fd == 1 and io.stdout or io.stderr)
   if self.edit then
@@ -91,7 +98,9 @@ end
 local function read_line(self, text)
   self.keyboard.why = nil
   if self.edit then
+    self.is_edited = true
     local line = self.edit:read(text)
+    self.is_edited = false
     if line then return line end
     self.session.events:write(self.fd, self.keyboard.why == "interrupt" and DROPPED or "\n")
     return nil, self.keyboard.why or "eof"
@@ -157,6 +166,12 @@ end
 --- The terminal has another size.
 function Prompt:resize()
   if self.edit then self.edit:resize() end
+end
+
+--- The program goes on after it was stopped, by somebody else than Ctrl-Z: others have had the terminal since.
+function Prompt:continue()
+  if not self.is_edited then return end
+  self.edit:lend(function() self.session.events:write(self.fd, "\r\27[K") end)
 end
 
 --- Gives the terminal back.

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A file that is dumped: read piece by piece, never whole, and the integers in it, big-endian as in all of Kafka's files.
+local native = require "luka.native.file"
+
 local byte = string.byte
 
 local M = {}
@@ -59,7 +61,8 @@ end
 ---@return integer
 function File:zeros()
   if self.zero_position then return self.zero_position end
-  local position = self.size
+  -- A hole is not read: it may be larger than anybody waits for.
+  local position = math.min(self.size, native.data_end(self.path) or self.size)
   while position > 0 do
     local count = math.min(position, ZERO_PIECE)
     local bytes = self:read(position - count, count)

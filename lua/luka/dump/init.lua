@@ -118,14 +118,15 @@ end
 ---@field wish luka.DumpWish?  nil: verify
 ---@field fail fun(text: string)  a line about what cannot be opened
 
---- Dumps or verifies one file.
-local function run_file(run, path, is_asked_for)
+--- Dumps or verifies one file. What is not regular, such as a FIFO, is not opened.
+local function run_file(run, path, is_regular, is_asked_for)
   local name = path:match "[^/]*$"
   local kind = kind_of(name)
   if not kind then
     if is_asked_for then run.fail(data.plain(path) .. ": no file of a log directory, by its name") end
     return
   end
+  if not is_regular then return run.fail(data.plain(path) .. ": no regular file") end
   local file, err = files.open(path)
   if not file then return run.fail(data.plain(err)) end
   if run.wish then
@@ -144,11 +145,13 @@ local function run_folder(run, folder, depth)
   if not names then return run.fail(data.plain(tostring(err))) end
   local prefix = folder:sub(-1) == "/" and folder or folder .. "/"
   for _, name in ipairs(sorted(names)) do
-    local kind = native.kind(prefix .. name)
-    if kind == "file" then
-      run_file(run, prefix .. name, false)
-    elseif kind == "folder" and depth == 0 then
-      run_folder(run, prefix .. name, depth + 1)
+    local kind, why = native.kind(prefix .. name)
+    if kind == "folder" then
+      if depth == 0 then run_folder(run, prefix .. name, depth + 1) end
+    elseif kind then
+      run_file(run, prefix .. name, kind == "file", false)
+    elseif kind_of(name) then
+      run.fail(data.plain(tostring(why)))
     end
   end
 end
@@ -161,7 +164,7 @@ function M.run(run, path)
   local kind, err = native.kind(path)
   if kind == "folder" then return run_folder(run, path, 0) end
   if not kind then return run.fail(data.plain(tostring(err))) end
-  run_file(run, path, true)
+  run_file(run, path, kind == "file", true)
 end
 
 return M

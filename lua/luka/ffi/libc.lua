@@ -27,8 +27,12 @@ int pipe2(int fds[2], int flags);
 int socket(int domain, int type, int protocol);
 int connect(int fd, const void *address, unsigned size);
 int mkdir(const char *path, unsigned mode);
+int flock(int fd, int operation);
+int ftruncate(int fd, long size);
 int statx(int folder, const char *path, int flags, unsigned mask, struct luka_statx *out);
 int isatty(int fd);
+int tcgetattr(int fd, struct luka_opaque *out);
+int tcsetattr(int fd, int when, const struct luka_opaque *mode);
 int ioctl(int fd, unsigned long request, ...);
 int clock_gettime(int clock, struct luka_timespec *out);
 char *strerror(int number);
@@ -58,12 +62,13 @@ extern char **environ;
 local C = ffi.C
 
 M.EINTR, M.EAGAIN, M.EACCES, M.ENOENT, M.EPIPE, M.ECONNREFUSED = 4, 11, 13, 2, 32, 111
-M.SIGHUP, M.SIGINT, M.SIGPIPE, M.SIGTERM, M.SIGWINCH = 1, 2, 13, 15, 28
+M.SIGHUP, M.SIGINT, M.SIGPIPE, M.SIGTERM, M.SIGCONT, M.SIGWINCH = 1, 2, 13, 15, 18, 28
 
 local POLLIN, POLLOUT = 1, 4
-local O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_CLOEXEC = 1, 64, 512, 1024, 524288
+local O_WRONLY, O_CREAT, O_APPEND, O_NONBLOCK, O_CLOEXEC = 1, 64, 1024, 2048, 524288
+local LOCK_EX, LOCK_NB, LOCK_MS, LOCK_STEP_MS = 2, 4, 1000, 10
 local AF_UNIX, SOCK_STREAM, SOCK_CLOEXEC, SOCK_NONBLOCK = 1, 1, 524288, 2048
-local TIOCGWINSZ, CLOCK_MONOTONIC, LC_CTYPE, CODESET = 0x5413, 1, 0, 14
+local TIOCGWINSZ, TCSADRAIN, CLOCK_MONOTONIC, LC_CTYPE, CODESET = 0x5413, 1, 1, 0, 14
 local SIG_BLOCK, SIG_IGN, SIGTSTP = 0, 1, 20
 local SPAWN_SETSIGDEF, SPAWN_SETSIGMASK = 4, 8
 local AT_FDCWD, STATX_TYPE, EEXIST = -100, 1, 17
@@ -195,27 +200,52 @@ function M.make_folders(path)
   return true
 end
 
---- Writes a file that only its owner may read; a file that exists is replaced, or added to.
+--- Opens a file for writing that only its owner may read, and locks it against others who do the same.
 ---
 ---@param path string
----@param text string
----@param is_appending boolean
----@return boolean? ok
+---@param is_appending boolean  writes go to its end, otherwise to its beginning; nothing of it is lost by opening it
+---@return integer? fd  close() unlocks
 ---@return string? err
-function M.write_private(path, text, is_appending)
-  local flags = bit.bor(O_WRONLY, O_CREAT, O_CLOEXEC, is_appending and O_APPEND or O_TRUNC)
+function M.open_private(path, is_appending)
+  local flags = bit.bor(O_WRONLY, O_CREAT, O_CLOEXEC, O_NONBLOCK, is_appending and O_APPEND or 0)
   local fd = C.open(path, flags, ffi.cast("int", 384))
   if fd < 0 then return failed() end
+  local deadline = M.now_ms() + LOCK_MS
+  while C.flock(fd, LOCK_EX + LOCK_NB) ~= 0 do
+    local number = ffi.errno()
+    if number ~= M.EAGAIN or M.now_ms() > deadline then
+      C.close(fd)
+      return nil, number == M.EAGAIN and "another program has locked it" or M.error_text(number)
+    end
+    M.poll({}, LOCK_STEP_MS)
+  end
+  return fd
+end
+
+--- Writes all of a text to a file.
+---
+---@param fd integer
+---@param text string
+---@return boolean? ok
+---@return string? err
+function M.write_all(fd, text)
   local at = 1
   while at <= #text do
     local count, err = M.write(fd, text, at)
-    if not count then
-      C.close(fd)
-      return nil, err
-    end
+    if not count then return nil, err end
     at = at + count
   end
-  C.close(fd)
+  return true
+end
+
+--- Cuts a file off behind some bytes.
+---
+---@param fd integer
+---@param size integer
+---@return boolean? ok
+---@return string? err
+function M.cut(fd, size)
+  if C.ftruncate(fd, size) ~= 0 then return failed() end
   return true
 end
 
@@ -229,6 +259,14 @@ function M.is_terminal(fd)
   return C.isatty(fd) == 1
 end
 
+--- Whether terminals can only print, by what the environment says of them.
+---
+---@return boolean
+function M.is_dumb()
+  local kind = os.getenv "TERM"
+  return kind == nil or kind == "" or kind == "dumb"
+end
+
 --- Size of a terminal; nil when it does not say.
 ---
 ---@param fd integer
@@ -238,6 +276,21 @@ function M.window_size(fd)
   local size = ffi.new "struct luka_winsize"
   if C.ioctl(fd, TIOCGWINSZ, size) ~= 0 or size.rows == 0 or size.columns == 0 then return nil end
   return size.rows, size.columns
+end
+
+--- How a terminal treats what is typed; nil when it is none.
+---
+---@param fd integer
+---@return ffi.cdata*? mode  for set_terminal_mode()
+function M.terminal_mode(fd)
+  local mode = ffi.new "struct luka_opaque"
+  return C.tcgetattr(fd, mode) == 0 and mode or nil
+end
+
+---@param fd integer
+---@param mode ffi.cdata*  of terminal_mode()
+function M.set_terminal_mode(fd, mode)
+  C.tcsetattr(fd, TCSADRAIN, mode)
 end
 
 --- Makes characters those of UTF-8, whatever the environment says: the texts of a broker are UTF-8. Numbers stay as in C.

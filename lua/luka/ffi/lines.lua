@@ -66,14 +66,14 @@ function Lines:fill()
     C.memmove(self.bytes, self.bytes + self.from, left)
   end
   self.from, self.size, self.scanned = 0, left, left
-  local count, err, number
+  local count, number
   repeat
     count = tonumber(C.read(self.fd, self.bytes + left, self.room - left))
     number = ffi.errno()
   until count >= 0 or number ~= libc.EINTR
   if count < 0 then
-    err = libc.error_text(number)
-    return nil, err
+    if number == libc.EAGAIN then return true end -- somebody shares the descriptor, and was quicker
+    return nil, libc.error_text(number)
   end
   self.size = left + count
   self.is_at_end = count == 0

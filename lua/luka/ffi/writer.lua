@@ -20,15 +20,13 @@ local STEP_MS = 100
 local Writer = {}
 Writer.__index = Writer
 
---- Makes one, before anything else is opened: a descriptor that was closed would become one of something else.
+--- Makes one.
 ---
 ---@param fd integer
 ---@param interrupted fun(): any  asked while the reader does not read: whether to give up
 ---@return luka.Writer
 function M.new(fd, interrupted)
-  local kind = libc.kind("/proc/self/fd/" .. fd)
-  if not kind then error({ code = "output", message = "standard output is closed" }, 0) end
-  local is_file = kind == "file"
+  local is_file = libc.kind("/proc/self/fd/" .. fd) == "file"
   return setmetatable({
     fd = fd, step = is_file and BUFFER_SIZE or PIPE_STEP, bytes = ffi.new("uint8_t[?]", BUFFER_SIZE), size = 0,
     interrupted = interrupted, is_closed = false,

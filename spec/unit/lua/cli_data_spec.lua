@@ -28,6 +28,7 @@ describe("bytes in JSON", function()
       assert.same({ k = text }, cjson.decode("{" .. data.json_bytes("k", text) .. "}"))
     end
     assert.equal('"k":null', data.json_bytes("k", nil))
+    assert.equal('"k":"\\u009B\\u001B\195\188"', data.json_bytes("k", "\194\155\27\195\188"))
   end)
 
   for bytes, want in pairs { ["\255"] = "/w==", ["\255\254"] = "//4=", ["\255\254\253"] = "//79", ["\195("] = "wyg=",

@@ -290,6 +290,25 @@ describe("what comes later", function()
   }
 end)
 
+describe("the line of a key", function()
+  local message = "broker.workers: got 0, expected a whole number from 1 to 256"
+  refuses {
+    { "is right behind a byte order mark", "\239\187\191broker {\n\n  workers = 0 }", "config.lua:3: " .. message },
+    { "is right behind a byte order mark and a #! line", "\239\187\191#!luka 'x\nbroker {\n\n  workers = 0 }",
+      "config.lua:4: " .. message },
+    { "is right where lines end as on Windows", "broker {\r\n\r\n  workers = 0 }\r\n", "config.lua:3: " .. message },
+    { "is right where lines end in a return", "-- a\rbroker {\r\r  workers = 0 }", "config.lua:4: " .. message },
+    { "is right with tabs", "\tbroker\t{\n\tworkers\t=\t0\t}", "config.lua:2: " .. message },
+  }
+end)
+
+describe("a message", function()
+  refuses {
+    { "has nothing that a terminal obeys", "broker { log_level = '\27[31m\194\155\195\188' }",
+      'config.lua:1: broker.log_level: got "\\x1b[31m\\xc2\\x9b\195\188", expected one of error, warn, info, debug' },
+  }
+end)
+
 describe("saying it twice", function()
   refuses {
     { "is refused for broker", "broker { id = 1 }\nbroker { id = 2 }",

@@ -53,6 +53,30 @@ describe("the history", function()
     assert.same({ "a", "b", "c" }, history.open(path).entries)
   end)
 
+  it("is not written while another program holds it, and loses nothing of theirs when it is shortened", function()
+    local first = history.open(path)
+    for i = 1, 2001 do first:add("entry " .. i) end
+    local held = assert(io.popen(("flock %s sh -c 'echo held; read x <%s.go; echo last >>%s'"):format(path, path, path)))
+    assert.equal(0, stat.mkfifo(path .. ".go"))
+    assert.equal("held", held:read "*l")
+    local second = history.open(path)
+    assert.equal(("the history is not kept: %s: another program has locked it"):format(path), second.problem)
+    assert.equal("entry 2001", second.entries[1000])
+    unit.write_file(path .. ".go", "\n")
+    held:close()
+    local third = history.open(path)
+    assert.same({ "entry 2001", "last", 1000 }, { third.entries[999], third.entries[1000], #third.entries })
+  end)
+
+  it("does not wait for a file that is none", function()
+    stat.mkdir(path:match "^(.*)/luka/", 448)
+    local fifo = path:match "^(.*)/state/" .. "/fifo"
+    assert.equal(0, stat.mkfifo(fifo))
+    local first = history.open(fifo)
+    assert.is_true(first:add "a")
+    assert.equal(("the history is not kept: %s: No such device or address"):format(fifo), first.problem)
+  end)
+
   it("says why it is not kept, and goes on without the file", function()
     local first = history.open "/proc/nowhere/history"
     assert.is_true(first:add "a")
@@ -75,11 +99,11 @@ describe("the file of the history", function()
   after_each(function() for _, name in ipairs(names) do stdlib.setenv(name, before[name]) end end)
 
   local cases = {
-    { { HOME = "/home/x" }, "/home/x/.local/state/luka/history" },
-    { { HOME = "/home/x", XDG_STATE_HOME = "/state" }, "/state/luka/history" },
-    { { HOME = "/home/x", XDG_STATE_HOME = "relative" }, "/home/x/.local/state/luka/history" },
-    { { HOME = "/home/x", LUKA_HISTORY = "mine" }, "mine" },
-    { { HOME = "/home/x", LUKA_HISTORY = "" }, nil },
+    { { HOME = "/users/x" }, "/users/x/.local/state/luka/history" },
+    { { HOME = "/users/x", XDG_STATE_HOME = "/state" }, "/state/luka/history" },
+    { { HOME = "/users/x", XDG_STATE_HOME = "relative" }, "/users/x/.local/state/luka/history" },
+    { { HOME = "/users/x", LUKA_HISTORY = "mine" }, "mine" },
+    { { HOME = "/users/x", LUKA_HISTORY = "" }, nil },
     { {}, nil },
   }
   for _, case in ipairs(cases) do

@@ -27,5 +27,9 @@ describe("JSON lines", function()
     end)
   end
 
+  it("have nothing that a terminal obeys", function()
+    assert.same({ '"\\u009B31m\\u001B\195\188"' }, json_lines.lines { kind = "plain", value = "\194\15531m\27\195\188" })
+  end)
+
   it("are null for no value", function() assert.same({ "null" }, json_lines.lines { kind = "plain" }) end)
 end)

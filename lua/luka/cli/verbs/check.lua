@@ -10,7 +10,11 @@ return {
   },
   arguments = { verbs.CONFIG },
   options = { verbs.SET, verbs.JSON },
-  statuses = { { 0, "it is right" }, { 2, "wrong command line or configuration" } },
+  statuses = {
+    { 0, "it is right" },
+    { 1, "what would be applied could not be printed" },
+    { 2, "wrong command line or configuration" },
+  },
   examples = {
     { "Before a reload", "luka check config.lua && luka reload config.lua" },
     { "What topics a configuration has", "luka check --json config.lua" },

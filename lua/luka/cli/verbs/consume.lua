@@ -27,6 +27,8 @@ return {
     "Prints the value of each record and a newline; other forms with --format and --json. It reads all partitions, without "
       .. "a group, and goes on with what comes in until Ctrl-C. Records of one partition are in order. It works with any "
       .. "cluster that speaks Kafka's protocol, and needs librdkafka (Debian package librdkafka1).",
+    "On a terminal, control characters in keys, values and headers are shown as \\xNN, so that nothing in a record can do "
+      .. "anything to it; elsewhere the bytes are as they are.",
     "When standard output is no terminal and standard error is one, a line there shows how far it is.",
   },
   arguments = { { name = "TOPIC", complete = "topic", text = "where from" } },
