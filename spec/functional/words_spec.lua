@@ -71,6 +71,8 @@ describe("words", function()
         ['create("x", { retention = 1 })'] = "there is no topic config retention, did you mean retention_ms?",
         ['create("x", { zzzzzzz = 1 })'] = "there is no topic config zzzzzzz",
         ['create("x", { retention_ms = "soon" })'] = "retention_ms: got soon, expected a whole number",
+        ['create("x", { retention_ms = "7d" })'] = "retention_ms: got 7d, expected a whole number; write days(7)",
+        ['create("x", { segment_bytes = "1GB" })'] = "segment_bytes: got 1GB, expected a whole number; write 1 * GiB",
         ['create("x", { segment_bytes = 1 })'] = "segment_bytes: got 1, expected at least 1048576",
         ['create("x", { cleanup_policy = "zip" })'] = "cleanup_policy: got zip, expected one of compact, delete",
         ['create("x", { preallocate = "maybe" })'] = "preallocate: got maybe, expected true or false",

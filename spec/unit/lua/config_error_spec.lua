@@ -328,6 +328,12 @@ describe("an error in the program", function()
   refuses {
     { "of syntax names file and line", "broker {\n  id = 1\n  listen = 2\n}",
       "config.lua:3: '}' expected (to close '{' at line 1) near 'listen'" },
+    { "of syntax that is a time with a unit says how to write it", "topic 'a' {\n  retention_ms = 7d,\n}",
+      "config.lua:2: malformed number near '7d': write days(7)" },
+    { "of syntax that is a size with a unit says how to write it", "topic 'a' { segment_bytes = 10m }",
+      "config.lua:1: malformed number near '10m': write 10 * MiB" },
+    { "of syntax in a number that is none says no more", "topic 'a' { segment_bytes = 10zz }",
+      "config.lua:1: malformed number near '10zz'" },
     { "that it raises names file and line", "\nerror 'boom'", "config.lua:2: boom" },
     { "raised without a place gets the last line that ran", "\n\nerror('boom', 0)", "config.lua:3: boom" },
     { "may be a table", "\nerror({})", "config.lua:2: the error raised is a table, not a text" },
