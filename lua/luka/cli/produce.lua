@@ -144,6 +144,17 @@ local function send_sources(run, topic, files)
   end
 end
 
+--- Refuses files that are not there before anything is sent: the first record would create the topic.
+local function check_files(files)
+  for _, path in ipairs(files) do
+    if path ~= "-" then
+      local kind, err = libc.kind(path)
+      if not kind then rdkafka.fail("%s: %s", data.plain(path), err) end
+      if kind == "folder" then rdkafka.fail("cannot read %s: Is a directory", data.plain(path)) end
+    end
+  end
+end
+
 ---@param options luka.GivenOptions
 ---@param arguments string[]  the topic, then files
 ---@return integer status
@@ -157,10 +168,12 @@ function M.run(options, arguments)
   }
   -- Before anything is opened: a descriptor that was closed would become one of something else.
   if not libc.kind("/proc/self/fd/0") then rdkafka.fail "standard input is closed" end
+  local files = { unpack(arguments, 2) }
+  check_files(files)
   run.client = rdkafka.client(rdkafka.PRODUCER, list, client.property(list, "bootstrap.servers"))
   run.client.on_failure = function(line, code) note_failure(run, line, code) end
   run.producer = producers.new(run.client, wanted)
-  local ok, err = pcall(send_sources, run, topic, { unpack(arguments, 2) })
+  local ok, err = pcall(send_sources, run, topic, files)
   -- What was read before is delivered all the same.
   flush(run)
   run.progress:clear()

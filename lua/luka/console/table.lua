@@ -173,7 +173,7 @@ function M.list(view, style, layout)
     lines[#lines + 1] = line_of(cells, kinds, widths, layout, style)
     for s = 2, #sentences do lines[#lines + 1] = line_of(below(cells, prose, sentences[s]), {}, widths, layout, style) end
   end
-  if is_new and count < #view.columns then note_hidden(view.columns, count, style, lines) end
+  if is_new and count < #view.columns and #rows > 0 then note_hidden(view.columns, count, style, lines) end
   return lines, layout
 end
 

@@ -124,6 +124,7 @@ describe("a list", function()
       "shows all",
     }, (table_of.list(wide, terminal(24))))
     local lines = table_of.list(list({ "one", "two" }, { 1234567890, 1 }), terminal(8))
+    assert.equal(1, #(table_of.list({ columns = { "first", "second" }, rows = {} }, terminal(8))))
     assert.same({ "     one", "1234567…" }, { lines[1], lines[2] })
   end)
 
