@@ -56,6 +56,11 @@ local function narrow(layout, count, room)
       total = total + widths[i]
     end
   end
+  if prose == count and total > room then -- short lines of sentences are better than none
+    local others = total - widths[prose]
+    widths[prose] = math.max(room - others, math.min(widths[prose], NARROWEST))
+    total = others + widths[prose]
+  end
   return widths, total
 end
 

@@ -141,6 +141,15 @@ describe("a list", function()
     assert.same({ "name", "abcdefghijkl" }, { unpack((table_of.list(texts, terminal(21))), 1, 2) })
   end)
 
+  it("breaks sentences into short lines before there are none", function()
+    assert.same({
+      "word    text",
+      "topics  All topics:",
+      "        partitions,",
+      "        records.",
+    }, (table_of.list(list({ "word", "text" }, { "topics", "All topics: partitions, records." }), terminal(20))))
+  end)
+
   it("has reasons, a column called why, broken into lines as well", function()
     assert.same({
       "goes   why                                 n",
