@@ -200,6 +200,7 @@ describe("words", function()
         ['topic "TOPIC":set { 1 }'] = "set: got 1, expected key = value: { retention_ms = hours(1) }",
         ['topic "TOPIC":unset "retenton_ms"'] = "there is no topic config retenton_ms, did you mean retention_ms?",
         ['topic "TOPIC":unset()'] = 'unset: got nil, expected keys: unset "retention_ms"',
+        ['topic "TOPIC":unset { retention_ms = true }'] = 'unset: got a table, expected keys: unset "retention_ms"',
         ['topic "TOPIC":unset(3)'] = 'unset: got 3, expected a key: "retention_ms"',
       })
     end)
