@@ -332,6 +332,8 @@ describe("an error in the program", function()
       "config.lua:2: malformed number near '7d': write days(7)" },
     { "of syntax that is a size with a unit says how to write it", "topic 'a' { segment_bytes = 10m }",
       "config.lua:1: malformed number near '10m': write 10 * MiB" },
+    { "of syntax on a very long line is explained at once", ("x"):rep(1000000) .. " = 7d",
+      "config.lua:1: malformed number near '7d': write days(7)" },
     { "of syntax in a number that is none says no more", "topic 'a' { segment_bytes = 10zz }",
       "config.lua:1: malformed number near '10zz'" },
     { "that it raises names file and line", "\nerror 'boom'", "config.lua:2: boom" },
