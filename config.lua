@@ -2,8 +2,8 @@
 --
 -- An example configuration, and what `make run` starts. It is a Lua program: variables, loops, functions and
 -- `require "name"` of files next to it work; files, programs and the network are out of its reach.
--- `luka help KEY` explains a key, `luka check config.lua` shows what would be applied, and `luka serve --set key=value`
--- wins over what is said here.
+-- `luka help KEY` explains a key, `luka check config.lua` shows what would be applied, `luka reload` has a running broker
+-- read it again, and `luka serve --set key=value` wins over what is said here.
 
 broker {
   id = 1,

@@ -104,7 +104,7 @@ reload = nil
 ---@type fun()
 stop = nil
 
---- Lists the words, or says more about one.
+--- Lists the words, or says more about one, or a config.
 ---@type fun(word?: any): table[]?
 help = nil
 

@@ -15,6 +15,7 @@
 #include "api/key_set.h"
 #include "api/request.h"
 #include "base/list.h"
+#include "base/slog.h"
 #include "event/pool.h"
 #include "metadata/image.h"
 #include "replica/log_start.h"
@@ -22,6 +23,8 @@
 #include "replica/partition.h"
 #include "wire/delete_records.h"
 #include "wire/error_codes.h"
+
+#include <inttypes.h>
 
 struct delete_records;
 
@@ -56,8 +59,34 @@ struct delete_records {
   bool has_starts;                     ///< log start offsets have to be on disk before the answer
 };
 
+/// One line of the log for a request: records went that somebody may look for.
+static void delete_records_note(const struct delete_records *work)
+{
+  const struct delete_records_part *first = NULL;
+  int32_t more = 0;
+  for (int32_t i = 0; i < work->count; i++) {
+    const struct delete_records_part *part = &work->parts[i];
+    if (part->error == WIRE_NONE && part->start.is_raised) {
+      more += first != NULL ? 1 : 0;
+      first = first != NULL ? first : part;
+    }
+  }
+  if (first == NULL) {
+    return;
+  }
+  const char *topic = first->found->topic;
+  if (more == 0) {
+    slog_info("deleted the records of %s-%" PRId32 " before offset %" PRId64, topic, first->index,
+              first->start.low_watermark);
+  } else {
+    slog_info("deleted the records of %s-%" PRId32 " before offset %" PRId64 ", and of %" PRId32 " more partition%s",
+              topic, first->index, first->start.low_watermark, more, more == 1 ? "" : "s");
+  }
+}
+
 static void delete_records_answer(struct delete_records *work)
 {
+  delete_records_note(work);
   struct request *req = work->req;
   struct wire_delete_records_response response;
   wire_delete_records_response_init(&response);

@@ -68,6 +68,12 @@ static void report_text(struct reload_report *report, const char *what, const ch
   }
 }
 
+/// How many network threads there are, in words where nobody said it.
+static const char *report_workers(struct reload_report *report, int workers)
+{
+  return workers > 0 ? arena_printf(&report->arena, "%d", workers) : "one per core";
+}
+
 static void report_number(struct reload_report *report, const char *what, int64_t before, int64_t after)
 {
   if (before != after) {
@@ -107,7 +113,8 @@ void reload_report_keys(struct reload_report *report, const struct lua_config *s
               report_join(report, wanted->data, wanted->data_count));
   report_text(report, "broker.metadata", start->metadata, wanted->metadata);
   report_text(report, "broker.console", start->console, wanted->console);
-  report_number(report, "broker.workers", start->workers, wanted->workers);
+  report_text(report, "broker.workers", report_workers(report, start->workers),
+              report_workers(report, wanted->workers));
 }
 
 // ---- Kafka's configs ----

@@ -327,7 +327,7 @@ static int check_batches(struct segment_recovery *work)
       TRY(refuse_old_format(work, scan.pos));
     }
     if (result == ERR_CORRUPT_BATCH || result == ERR_TRUNCATED || result == ERR_UNSUPPORTED_FORMAT) {
-      work->fault = result == ERR_TRUNCATED ? "the batch is cut short" : "no batch";
+      work->fault = result == ERR_TRUNCATED ? "the batch is cut short" : "no batch begins there";
       return 0;
     }
     if (result <= 0) {
@@ -336,7 +336,9 @@ static int check_batches(struct segment_recovery *work)
     uint32_t crc = 0;
     TRY(read_crc(work, &header, &crc));
     work->is_overlap = false;
-    work->fault = crc != header.crc ? "wrong CRC" : header.record_count < 0 ? "no batch" : offset_fault(work, &header);
+    work->fault = crc != header.crc         ? "wrong CRC"
+                  : header.record_count < 0 ? "no batch begins there"
+                                            : offset_fault(work, &header);
     if (work->fault != NULL) {
       return 0;
     }
@@ -428,8 +430,13 @@ static int cut_off(struct segment_recovery *work)
                         detail.message);
   }
   atomic_store(&work->recovery->log->is_dir_dirty, true);
-  slog_warn("%s: dropped %" PRId64 " bytes from byte %" PRId64 " on, after offset %" PRId64 ": %s; kept in %s",
-            work->path, work->size - work->pos, work->pos, work->next_offset - 1, work->fault, kept);
+  if (work->pos == 0) {
+    slog_warn("%s: dropped %" PRId64 " bytes, all there are: %s; kept in %s", work->path, work->size, work->fault,
+              kept);
+  } else {
+    slog_warn("%s: dropped %" PRId64 " bytes from byte %" PRId64 " on, after offset %" PRId64 ": %s; kept in %s",
+              work->path, work->size - work->pos, work->pos, work->next_offset - 1, work->fault, kept);
+  }
   mem_free(kept);
   TRY(file_truncate(work->fd, work->pos));
   work->size = work->pos;

@@ -41,9 +41,9 @@ static void log_start_raise(struct append_job *job)
   if (job->result < 0) {
     return;
   }
-  bool is_raised = target > log_start_offset(part->log);
+  start->is_raised = target > log_start_offset(part->log);
   job->result = log_set_start_offset(part->log, target);
-  if (is_raised) {
+  if (start->is_raised) {
     high_watermark_reset(part);
   }
   start->low_watermark = log_start_offset(part->log);
@@ -52,6 +52,7 @@ static void log_start_raise(struct append_job *job)
 void log_start_submit(struct partition *part, struct log_start_job *start, struct event_loop *reply, append_job_fn done)
 {
   start->low_watermark = -1;
+  start->is_raised = false;
   start->job.reply = reply;
   start->job.change = log_start_raise;
   start->job.done = done;

@@ -9,6 +9,7 @@
 // What was deleted stays deleted over a crash only once the checkpoint is written, so an answer waits for that.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "replica/append.h"
@@ -23,6 +24,7 @@ struct log_start_job {
   struct append_job job; ///< `result`: 0, or the error; `part` is the partition while `done` runs
   int64_t offset;        ///< in: the new log start; -1: the high watermark
   int64_t low_watermark; ///< out: log start offset afterwards
+  bool is_raised;        ///< out: it was lower before
 };
 
 /// Has the partition's appender raise the log start offset. Any loop.

@@ -50,7 +50,7 @@ describe("luka reload", function()
     write "broker { workers = 7 }\ndefaults { retention_ms = days(3) }\n"
     local out, err, status = reload(socket)
     assert.same({ "", 0 }, { err, status })
-    assert.truthy(out:match "\nneeds restart +broker%.workers +%S+ +7\n")
+    assert.truthy(out:match "\nneeds restart +broker%.workers +one per core +7\n")
   end)
 
   it("prints JSON, an object a line, with --json", function()

@@ -83,6 +83,14 @@ describe("the console", function()
     assert.equal("console:1: string is read-only: cannot set rep", (failure "string.rep = nil"))
   end)
 
+  it("explains a word that is named and not called", function()
+    assert.equal('topics([part of a name])\n  All topics: partitions, records, size, configs set. help "topics" says more.\n',
+      console:eval("topics").printed)
+    assert.matches("^admin%.", console:eval("admin").printed)
+    assert.equal("<function>", value "pairs")
+    assert.equal("<function>", value "function() end")
+  end)
+
   it("prints", function()
     assert.equal("a\t1\tnil\n", console:eval("print('a', 1, nil)").printed)
   end)
@@ -94,6 +102,13 @@ describe("the console", function()
     ["a word that there is not"] = { "topicz()", "console:1: unknown word topicz, did you mean topics?" },
     ["a global that is near"] = { "counter = 1\ncounte()", "console:2: unknown word counte, did you mean counter?" },
     ["a member of a word that there is not"] = { "return topicz.x", "console:1: unknown word topicz, did you mean topics?" },
+    ["a word of other tools"] = { 'delete "x"', 'console:1: unknown word delete: topic "name":delete() deletes a topic' },
+    ["a word of config.lua"] = {
+      "broker {}", "console:1: unknown word broker: broker { ... } belongs in config.lua, then reload() reads it" },
+    ["a name without quotes"] = { "topic x", 'console:1: topic x: a topic\'s name goes in quotes: topic "x"' },
+    ["a text without quotes"] = { "help tail", 'console:1: help tail: a text goes in quotes: help "tail"' },
+    ["a text without quotes behind something else"] = { "hello tail", "console:1: '=' expected near 'tail'" },
+    ["a time as people write it"] = { "x = 7d", "console:1: malformed number near '7d': write days(7)" },
     ["something out of reach"] = { "io.open 'x'", "console:1: io is out of reach of the console" },
     ["a function of a library out of reach"] = { "os.execute 'x'", "console:1: os.execute is out of reach of the console" },
     ["an error that is a table"] = { "error {}", "the error raised is a table, not a text" },

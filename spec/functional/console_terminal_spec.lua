@@ -93,10 +93,10 @@ describe("the console on a terminal", function()
   end)
 
   it("shows numbers with units, and cuts tables to the width", function()
-    open { columns = 40 }
-    local columns = { "name", "size_bytes", "retention_ms", "text" }
+    open { columns = 44 }
+    local columns = { "name", "size_bytes", "retention_ms", "note" }
     enter("topics()", { server_of.list(columns, { { "clicks", 1536, 604800000, ("x"):rep(50) } }) })
-    term:wait_for("name    size_bytes  retention_ms  text\r\nclicks     1.5 KiB            7d  xxxxx…\r\n")
+    term:wait_for("name    size_bytes  retention_ms  note\r\nclicks     1.5 KiB            7d  xxxxxxxxx…\r\n")
     leave()
   end)
 

@@ -61,6 +61,21 @@ describe("DeleteRecords", function()
     end)
   end
 
+  it("leaves a line in the log for a request that deleted something, and none for others", function()
+    local topic = topic_of(4)
+    delete(client, topic, 0)
+    delete(client, topic, 9)
+    assert.not_matches("deleted the records", broker:log())
+    delete(client, topic, 3)
+    delete(client, topic, 3)
+    local _, count = broker:log():gsub("info  deleted the records of t%-0 before offset 3\n", "")
+    assert.equal(1, count)
+    local wide = requests.create(client, "wide", { partitions = 3 })
+    for index = 0, 2 do requests.append(client, wide, records.batch { records = { "x" } }, { partition = index }) end
+    client:ask("DeleteRecords", NEWEST, body("wide", { 0, -1 }, { 1, 1 }, { 2, 0 }))
+    assert.matches("deleted the records of wide%-0 before offset 1, and of 1 more partition\n", broker:log())
+  end)
+
   it("answers an empty partition with 0, and offset 1 of it with error 1", function()
     local topic = topic_of(0)
     assert.same({ NONE, 0 }, delete(client, topic, -1))

@@ -234,6 +234,15 @@ describe("luka produce", function()
     assert.same({ 0, "", "" }, { program:wait() })
   end)
 
+  it("makes no topic, and sends nothing, when one of the files is not there", function()
+    local there = unit.temp_dir() .. "/there"
+    unit.write_file(there, "x\n")
+    local _, err, status = produce("", "never-made", there, "/nix/da")
+    assert.same({ 1, "luka: /nix/da: No such file or directory\n" }, { status, err })
+    assert.equal(3, client:ask("Metadata", 12, { topics = { { name = "never-made" } }, allow_auto_topic_creation = false })
+      .topics[1].error_code)
+  end)
+
   for _, case in ipairs {
     { "a partition that is not there", { "-p", "3" }, 1, "luka: topic '%s' has no partition 3: it has 1\n" },
     { "a file that is not there", { "/nix/da" }, 1, "luka: /nix/da: No such file or directory\n" },

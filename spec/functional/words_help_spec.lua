@@ -76,6 +76,14 @@ describe("the help", function()
     assert.equal("topic:describe", session:view('help "topic"').rows[1].word)
   end)
 
+  it("shows a config, as luka help does, also in Kafka's spelling", function()
+    session:run 'help "retention_ms"'
+    session:run 'help "retention.ms"'
+    assert.matches("\nretention_ms of a topic, Kafka's retention%.ms\n  How long closed segments", session.printed[1])
+    assert.equal(session.printed[1], session.printed[2])
+    assert.not_matches("\n$", session.printed[1])
+  end)
+
   it("knows the units", function()
     for _, name in ipairs { "hours", "MiB", "units" } do session:run(('help "%s"'):format(name)) end
     assert.equal(session.printed[1], session.printed[3])
@@ -91,6 +99,7 @@ describe("the help", function()
 
   it("knows what may have been meant", function()
     assert.equal('help: there is no word "topisc", did you mean "topics"?', (session:refusal 'help "topisc"'))
+    assert.equal('help: there is no word "retention_mss", did you mean "retention_ms"?', (session:refusal 'help "retention_mss"'))
     assert.equal('help: there is no word "zzzzzz": help() lists them', (session:refusal 'help "zzzzzz"'))
     assert.equal('help: no word of the console is meant; write help "topic"', (session:refusal "help(3)"))
   end)

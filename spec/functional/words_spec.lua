@@ -92,6 +92,8 @@ describe("words", function()
         ['create("x", { replication = 1 })'] = "there is no topic config replication, did you mean replication_factor?",
         ['create("x", { zzzzzzz = 1 })'] = "there is no topic config zzzzzzz",
         ['create("x", { retention_ms = "soon" })'] = "retention_ms: got soon, expected a whole number",
+        ['create("x", { retention_ms = "7d" })'] = "retention_ms: got 7d, expected a whole number; write days(7)",
+        ['create("x", { segment_bytes = "1GB" })'] = "segment_bytes: got 1GB, expected a whole number; write 1 * GiB",
         ['create("x", { segment_bytes = 1 })'] = "segment_bytes: got 1, expected at least 1048576",
         ['create("x", { cleanup_policy = "zip" })'] = "cleanup_policy: got zip, expected one of compact, delete",
         ['create("x", { preallocate = "maybe" })'] = "preallocate: got maybe, expected true or false",
@@ -221,6 +223,7 @@ describe("words", function()
         ['topic "TOPIC":set { 1 }'] = "set: got 1, expected key = value: { retention_ms = hours(1) }",
         ['topic "TOPIC":unset "retenton_ms"'] = "there is no topic config retenton_ms, did you mean retention_ms?",
         ['topic "TOPIC":unset()'] = 'unset: got nil, expected keys: unset "retention_ms"',
+        ['topic "TOPIC":unset { retention_ms = true }'] = 'unset: got a table, expected keys: unset "retention_ms"',
         ['topic "TOPIC":unset(3)'] = 'unset: got 3, expected a key: "retention_ms"',
       })
     end)

@@ -144,6 +144,17 @@ local function send_sources(run, topic, files)
   end
 end
 
+--- Refuses files that are not there before anything is sent: the first record would create the topic.
+local function check_files(files)
+  for _, path in ipairs(files) do
+    if path ~= "-" then
+      local kind, err = libc.kind(path)
+      if not kind then rdkafka.fail("%s: %s", data.plain(path), err) end
+      if kind == "folder" then rdkafka.fail("cannot read %s: Is a directory", data.plain(path)) end
+    end
+  end
+end
+
 ---@param options luka.GivenOptions
 ---@param arguments string[]  the topic, then files
 ---@return integer status
@@ -155,10 +166,12 @@ function M.run(options, arguments)
     longest = tonumber(client.property(list, "message.max.bytes")) or LONGEST,
     progress = progress.new(not libc.is_terminal(STDIN) or #arguments > 1),
   }
+  local files = { unpack(arguments, 2) }
+  check_files(files)
   run.client = rdkafka.client(rdkafka.PRODUCER, list, client.property(list, "bootstrap.servers"))
   run.client.on_failure = function(line, code) note_failure(run, line, code) end
   run.producer = producers.new(run.client, wanted)
-  local ok, err = pcall(send_sources, run, topic, { unpack(arguments, 2) })
+  local ok, err = pcall(send_sources, run, topic, files)
   -- What was read before is delivered all the same.
   flush(run)
   run.progress:clear()

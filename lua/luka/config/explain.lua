@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Clearer words for what Lua says of a configuration: it speaks of nil values and unexpected symbols, where somebody
 -- misspelt a word, forgot quotes or wrote a key as Kafka spells it.
+local amount = require "luka.config.amount"
 local kafka = require "luka.config.kafka"
 local suggest = require "luka.config.suggest"
 local units = require "luka.units"
@@ -14,6 +15,9 @@ local OUT_OF_REACH = {
 }
 local LIBRARIES = { "os", "string", "table", "math", "bit", "coroutine" }
 local SIZES = { kb = "KiB", mb = "MiB", gb = "GiB", kib = "KiB", mib = "MiB", gib = "GiB" }
+
+--- How much of a line is looked at, bytes: some patterns take the square of it.
+local LINE_MAX = 1000
 
 local function out_of_reach(name, place)
   return ("%s is out of reach of %s"):format(name, place)
@@ -47,15 +51,36 @@ local function missing_field(field, line, place)
   return nil
 end
 
+--- What to write for a number with a unit, "7d".
+local function number_hint(text, line)
+  local near = text:match "^malformed number near '(.-)'$"
+  if not near then return nil end
+  local unit = amount.unit(line:match "([%a_][%w_]*)%s*=%s*%d" or "")
+  local source = unit and amount.rewrite(near, unit) or not unit and (amount.rewrite(near, "ms") or amount.rewrite(near, "bytes"))
+  return source and ("%s: write %s"):format(text, source) or nil
+end
+
+--- A word of the console whose text stands without quotes behind it: `help tail`.
+local function quotes_hint(text, line, known)
+  local near = text:match "^'=' expected near '(.*)'$"
+  local word, argument = line:match "^%s*([%a_][%w_]*)%s+([%w_.-]+)%s*$"
+  if not word or argument:sub(1, #near) ~= near then return nil end
+  for _, name in ipairs(known) do
+    if name == word then return ('%s %s: a text goes in quotes: %s "%s"'):format(word, argument, word, argument) end
+  end
+  return nil
+end
+
 --- What a syntax error may come from.
-local function syntax_hint(text, line)
+local function syntax_hint(text, line, place)
   local near = text:match " near '(.*)'$"
   if not near then return nil end
   local key = near == "=" and text:find "^'}' expected" and line:match "([%a_][%w_]*%.[%w_.]*[%w_])%s*=%f[^=]"
   if key then return ("%s: keys are in snake_case: %s"):format(key, kafka.snake(key)) end
   for name in line:gmatch "%f[%w_]topic%s+([^%s{}()\"'=]+)" do
     if near ~= "" and name:sub(1, #near) == near then
-      return ('topic %s: a topic\'s name goes in quotes: topic "%s" { ... }'):format(name, name)
+      local rest = place == "the console" and "" or " { ... }"
+      return ('topic %s: a topic\'s name goes in quotes: topic "%s"%s'):format(name, name, rest)
     end
   end
   local word = near == "=" and line:match "%f[%w_](broker)%s*%(%s*[%a_]" or near == "=" and line:match "%f[%w_](defaults)%s*%("
@@ -76,12 +101,14 @@ end
 ---@return string text
 function M.message(text, line, place, known)
   place = place or "a configuration"
+  line = line:sub(1, LINE_MAX)
   local word = known and missing_word(text)
   if word then return M.unknown_word(word, known, place) end
   local number = text:match "^attempt to call global '([%w_]+)' %(a number value%)"
   if number and units[number] then return ("%s is a number: write 5 * %s"):format(number, number) end
   local field = text:match "^attempt to call field '([%w_]+)' %(a nil value%)"
-  return field and missing_field(field, line, place) or syntax_hint(text, line) or text
+  return field and missing_field(field, line, place) or number_hint(text, line) or syntax_hint(text, line, place)
+    or place == "the console" and known and quotes_hint(text, line, known) or text
 end
 
 return M

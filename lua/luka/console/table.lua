@@ -12,9 +12,9 @@ local M = {}
 ---@field width integer?  columns that a line is cut to; nil: not cut
 
 --- Columns between two fields, the narrowest a column of texts is cut to, and the narrowest that sentences are broken to.
-local GAP, NARROWEST, PROSE_NARROWEST = 2, 6, 32
---- The name of a column of sentences: on a terminal they are broken into lines, not cut.
-local PROSE = "text"
+local GAP, NARROWEST, PROSE_NARROWEST = 2, 10, 32
+--- The names of columns of sentences: on a terminal they are broken into lines, not cut.
+local PROSE = { text = true, why = true }
 
 --- A field as one line.
 local function cell(name, value, is_human)
@@ -36,13 +36,13 @@ local function is_numeric(value)
   return type(value) == "number" or type(value) == "cdata"
 end
 
---- Column widths that fit into a line: sentences give way first, then the widest columns of texts; numbers do not.
-local function fit(layout, width)
-  local room = width - GAP * (#layout.widths - 1)
+--- Widths for the first columns of a line, and their sum: sentences give way first, then the widest columns of texts;
+--- numbers do not.
+local function narrow(layout, count, room)
   local widths, total = {}, 0
-  for i, natural in ipairs(layout.widths) do widths[i], total = natural, total + natural end
+  for i = 1, count do widths[i], total = layout.widths[i], total + layout.widths[i] end
   local prose = layout.prose
-  if prose and total > room then
+  if prose and prose <= count and total > room then
     local others = total - widths[prose]
     widths[prose] = math.max(room - others, math.min(widths[prose], PROSE_NARROWEST))
     total = others + widths[prose]
@@ -51,12 +51,35 @@ local function fit(layout, width)
   while total > room and cap > NARROWEST do
     cap = cap - 1
     total = 0
-    for i, natural in ipairs(layout.widths) do
-      if not layout.numeric[i] and i ~= prose then widths[i] = math.min(natural, cap) end
+    for i = 1, count do
+      if not layout.numeric[i] and i ~= prose then widths[i] = math.min(layout.widths[i], cap) end
       total = total + widths[i]
     end
   end
-  return widths
+  if prose == count and total > room then -- short lines of sentences are better than none
+    local others = total - widths[prose]
+    widths[prose] = math.max(room - others, math.min(widths[prose], NARROWEST))
+    total = others + widths[prose]
+  end
+  return widths, total
+end
+
+--- The widths of as many columns, from the left, as have room in a line; at least one.
+local function fit(layout, width)
+  for count = #layout.widths, 2, -1 do
+    local room = width - GAP * (count - 1)
+    local widths, total = narrow(layout, count, room)
+    if total <= room then return widths end
+  end
+  return narrow(layout, 1, width)
+end
+
+--- What is said below a table of which only the first columns are shown.
+local function note_hidden(columns, count, style, lines)
+  local names = {}
+  for i = count + 1, #columns do names[#names + 1] = text.line(columns[i]) end
+  local note = ("no room for %s: a row alone, [1], or --json shows all"):format(table.concat(names, ", "))
+  for _, line in ipairs(text.wrap(note, style.width)) do lines[#lines + 1] = style.paint("faint", line) end
 end
 
 --- One line of a table; `kinds` says how each field is painted.
@@ -101,7 +124,7 @@ local function new_layout(columns)
   local layout = { columns = columns, widths = {}, numeric = {}, is_known = {} }
   for i, name in ipairs(columns) do
     layout.widths[i] = text.width(text.line(name))
-    if name == PROSE then layout.prose = i end
+    if PROSE[name] then layout.prose = i end
   end
   return layout
 end
@@ -136,24 +159,26 @@ function M.list(view, style, layout)
     end
     rows[r] = cells
   end
-  local widths = style.width and fit(layout, style.width) or layout.widths
+  local widths = style.width and (fit(layout, style.width)) or layout.widths
+  local count = #widths
   local lines, kinds = {}, {}
   if is_new then
     local heads = {}
-    for i, name in ipairs(view.columns) do heads[i], kinds[i] = text.line(name), "head" end
+    for i = 1, count do heads[i], kinds[i] = text.line(view.columns[i]), "head" end
     lines[1] = line_of(heads, kinds, widths, layout, style)
   end
   for _, cells in ipairs(rows) do
-    for i = 1, #view.columns do
+    for i = #view.columns, 1, -1 do
       kinds[i] = not cells[i] and "faint" or nil
-      cells[i] = cells[i] or "-"
+      cells[i] = i <= count and (cells[i] or "-") or nil
     end
-    local prose = style.width and layout.prose
+    local prose = style.width and layout.prose and layout.prose <= count and layout.prose
     local sentences = prose and text.wrap(cells[prose], widths[prose]) or {}
     cells[prose or 1] = sentences[1] or cells[prose or 1]
     lines[#lines + 1] = line_of(cells, kinds, widths, layout, style)
     for s = 2, #sentences do lines[#lines + 1] = line_of(below(cells, prose, sentences[s]), {}, widths, layout, style) end
   end
+  if is_new and count < #view.columns and #rows > 0 then note_hidden(view.columns, count, style, lines) end
   return lines, layout
 end
 

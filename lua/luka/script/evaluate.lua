@@ -3,9 +3,11 @@
 -- line for the user.
 local errors = require "luka.errors"
 local explain = require "luka.config.explain"
+local foreign = require "luka.words.explain"
 local memory = require "luka.script.memory"
 local task = require "luka.script.task"
 local view = require "luka.view"
+local words = require "luka.words"
 
 local M = {}
 
@@ -18,11 +20,18 @@ local MESSAGE_MAX, NAMES_MAX = 4096, 1000
 --- Longest name that may have been meant, and how much of a line is looked at for what was meant, bytes: errors are
 --- explained outside of the task, where nothing is interrupted, and both take the square of it.
 local NAME_MAX, LINE_MAX = 64, 1000
+--- Shows a result. A word that was named, and not called, is explained: there is nothing else to see.
+local function show_value(value)
+  local kind = type(value)
+  local entry = (kind == "function" or kind == "table") and words.help():find(value)
+  if not entry then return task.show(value) end
+  task.print(('%s\n  %s help "%s" says more.'):format(entry.usage, entry.text, entry.name))
+end
 
 --- Shows the results of a chunk, or raises its error as something that can be told outside of the task.
 local function show(first, ok, ...)
   if ok then
-    for i = first, select("#", ...) do task.show((select(i, ...))) end
+    for i = first, select("#", ...) do show_value((select(i, ...))) end
     return
   end
   local err = ...
@@ -83,6 +92,9 @@ local function explain_error(err, source, name, session)
     local number, rest = text:match("^(%d+): (.*)$", #prefix + 1)
     if number then
       local where = prefix .. number .. ": "
+      local called = rest:match "^attempt to call global '([%w_]+)' %(a nil value%)"
+      local instead = called and foreign.foreign_word(called)
+      if instead then return ("%sunknown word %s: %s"):format(where, called, instead) end
       return where .. explain.message(rest, line_of(source, tonumber(number)), "the console", names(session))
     end
   end

@@ -22,7 +22,7 @@ M.entries = {
 
 local PARTITIONS = { "topic", "partition", "leader", "replicas", "isr", "first_offset", "next_offset", "size_bytes",
   "log_dir" }
-local LOG_DIRS = { "path", "state", "partitions", "moving", "size_bytes", "free_bytes", "volume_bytes" }
+local LOG_DIRS = { "path", "state", "partitions", "size_bytes", "free_bytes", "volume_bytes", "moving" }
 local BROKERS = { "id", "host", "port", "rack", "is_controller" }
 
 ---@param context luka.Words.Context

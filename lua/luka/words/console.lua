@@ -3,6 +3,7 @@
 local arguments = require "luka.admin.arguments"
 local environment = require "luka.sandbox.environment"
 local help = require "luka.words.help"
+local schema = require "luka.config.schema"
 local units = require "luka.units"
 
 local M = {}
@@ -10,8 +11,11 @@ local M = {}
 ---@type luka.Word[]
 M.entries = {
   { name = "help", group = "console", type = "fun(word?: any): table[]?",
-    text = "Lists the words, or says more about one.",
-    usage = 'help() or help "word"', example = 'help "topic"' },
+    text = "Lists the words, or says more about one, or a config.",
+    usage = 'help() or help "word"',
+    about = 'help "topic" says more about a word, help "set" about a method of topics, and help "retention_ms" about a '
+      .. "config of topics or brokers.",
+    example = 'help "topic"' },
   { name = "watch", group = "console", type = "fun(seconds: number, fn: function)",
     text = "Shows a result again and again, until Ctrl-C.",
     usage = "watch(seconds, function)",
@@ -52,8 +56,10 @@ function M.new(context)
 
   function words.help(what)
     if what == nil then return registry:list() end
-    local entry = registry:find(what) or registry:refuse(what)
-    context.task.print(help.page(entry))
+    local entry, about, key = registry:find(what), nil, nil
+    if not entry and type(what) == "string" then about, key = schema.describe(what) end
+    context.task.print(about and (about:gsub("\n$", "")) or help.page(entry or registry:refuse(what, key)))
+    if about then return end
     if entry.name == "topic" then return registry:list "topic:" end
   end
 

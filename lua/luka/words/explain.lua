@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Clearer words for what the broker refuses: it speaks to programs; people have misspelt a topic or a config.
+local amount = require "luka.config.amount"
 local errors = require "luka.errors"
 local names_of = require "luka.config.names"
 local suggest = require "luka.config.suggest"
@@ -86,9 +87,29 @@ function M.invalid_value(message)
   local choices = why:match "^String must be one of: (.*)$"
   local rest = kind and "expected " .. (TYPES[kind] or "a number") or choices and "expected one of " .. choices
     or why:gsub("^Value must be", "expected")
+  local unit = kind and amount.unit(name)
+  local source = unit and amount.rewrite(value, unit)
+  if source then rest = ("%s; write %s"):format(rest, source) end
   if #value > 80 then value = value:sub(1, 80) .. "..." end
   return ("%s: got %s, %s"):format(names_of.snake(name), value == "" and '""' or value, rest)
 end
+
+--- What words are called elsewhere, and here.
+local FOREIGN = {
+  broker = "broker { ... } belongs in config.lua, then reload() reads it",
+  defaults = "defaults { ... } belongs in config.lua, then reload() reads it",
+  delete = 'topic "name":delete() deletes a topic', drop = 'topic "name":delete() deletes a topic',
+  describe = 'topic "name" describes one', list = "topics() lists the topics", show = "topics() lists the topics",
+  consume = 'tail "name" shows records', subscribe = 'tail "name" shows records', set = 'topic "name":set { ... } sets configs',
+  alter = 'topic "name":set { ... } sets configs', configs = 'topic "name":configs() lists configs',
+  groups = "consumer groups are not served yet",
+}
+
+--- What to write instead of a word of other tools that was called here; nil for other names.
+---
+---@param name string
+---@return string?
+function M.foreign_word(name) return rawget(FOREIGN, name) end
 
 --- Words whose callers should not read the name of the function behind them.
 local WORDS = { create_topic = "create", alter_configs = "set", create_partitions = "add_partitions" }

@@ -115,13 +115,15 @@ end
 --- Raises that there is no help for something.
 ---
 ---@param what any
-function Help:refuse(what)
+---@param key string?  a config of a similar name
+function Help:refuse(what, key)
   if type(what) ~= "string" then errors.raise("usage", 'help: no word of the console is meant; write help "topic"') end
   local names = {}
   for _, entry in ipairs(self.entries) do
     names[#names + 1] = entry.name
     names[#names + 1] = entry.name:match "^topic:(.*)"
   end
+  names[#names + 1] = key
   local nearest = suggest.nearest(what, names)
   errors.raise("usage", 'help: there is no word "%s"%s', what:sub(1, 80),
     nearest and (', did you mean "%s"?'):format(nearest) or ": help() lists them")

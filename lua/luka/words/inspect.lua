@@ -28,8 +28,9 @@ M.entries = {
 --- Connections that are described at a time; the core has the same bound.
 local MAX = 10000
 
-local CONNECTIONS = { "id", "peer", "client_id", "software", "listener", "worker", "connected_ms", "idle_ms", "requests",
-  "received_bytes", "sent_bytes", "unanswered", "request", "request_ms" }
+-- A narrow terminal shows the first columns only.
+local CONNECTIONS = { "id", "peer", "client_id", "software", "request", "request_ms", "connected_ms", "idle_ms", "requests",
+  "received_bytes", "sent_bytes", "unanswered", "listener", "worker" }
 
 local function matches(connection, part)
   for _, field in ipairs { "peer", "client_id", "software", "listener", "request" } do

@@ -37,9 +37,10 @@ M.entries = {
 
 local LOGS = { "partition", "role", "log_start_offset", "high_watermark", "end_offset", "recovery_point", "segments",
   "size_bytes", "path" }
-local SEGMENTS = { "partition", "base_offset", "next_offset", "size_bytes", "newest_time", "age_ms", "active", "open",
+-- A narrow terminal shows the first columns only.
+local SEGMENTS = { "partition", "base_offset", "next_offset", "size_bytes", "age_ms", "active", "open", "newest_time",
   "index_bytes", "time_index_bytes", "path" }
-local PLAN = { "partition", "base_offset", "next_offset", "size_bytes", "newest_time", "goes", "rule", "due_time", "why" }
+local PLAN = { "partition", "base_offset", "goes", "why", "size_bytes", "due_time", "newest_time", "next_offset", "rule" }
 
 --- What the broker knows of a topic's partitions here.
 local function look(context, method, name, partition)

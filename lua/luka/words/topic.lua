@@ -164,7 +164,7 @@ end
 
 function methods.unset(context, name, ...)
   local keys = type((...)) == "table" and ... or { ... }
-  if #keys == 0 then arguments.refuse("unset", nil, 'keys: unset "retention_ms"') end
+  if #keys == 0 then arguments.refuse("unset", (...), 'keys: unset "retention_ms"') end
   local copy = {}
   for i = 1, #keys do copy[i] = keys[i] end
   return change(context, name, copy, { unset = keys })

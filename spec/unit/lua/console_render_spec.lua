@@ -110,14 +110,53 @@ describe("a list", function()
   it("is cut to the width: the widest texts give way, numbers do not", function()
     assert.same({
       "key     offset  value",
-      "aaaaaa  123456  bbbbbb…",
-    }, (table_of.list(list({ "key", "offset", "value" }, { "aaaaaa", 123456, ("b"):rep(50) }), terminal(23))))
+      "aaaaaa  123456  bbbbbbbbbb…",
+    }, (table_of.list(list({ "key", "offset", "value" }, { "aaaaaa", 123456, ("b"):rep(50) }), terminal(27))))
   end)
 
-  it("is cut at the edge when nothing can give way any more", function()
-    local lines = table_of.list(list({ "one", "two", "three" }, { 1234567890, 1234567890, 1234567890 }), terminal(16))
-    assert.same({ "       one", "1234567890  123…" }, { lines[1]:sub(1, 10), lines[2] })
-    for _, line in ipairs(lines) do assert.is_true(text.width(line) <= 16) end
+  it("has as many columns as fit when nothing can give way any more, and names the others below", function()
+    local wide = list({ "one", "two", "three" }, { 1234567890, 1234567890, 1234567890 })
+    assert.same({
+      "       one         two",
+      "1234567890  1234567890",
+      "no room for three: a row",
+      "alone, [1], or --json",
+      "shows all",
+    }, (table_of.list(wide, terminal(24))))
+    local lines = table_of.list(list({ "one", "two" }, { 1234567890, 1 }), terminal(8))
+    assert.equal(1, #(table_of.list({ columns = { "first", "second" }, rows = {} }, terminal(8))))
+    assert.same({ "     one", "1234567…" }, { lines[1], lines[2] })
+  end)
+
+  it("names what had no room once, not again below the rows that follow", function()
+    local columns = { "one", "two" }
+    local lines, layout = table_of.list(list(columns, { 1234567890, 1234567890 }), terminal(12))
+    assert.equal("1234567890", lines[2])
+    assert.same({ "         2" }, (table_of.list(list(columns, { 2, 3 }), terminal(12), layout)))
+  end)
+
+  it("does not cut a column of texts below ten columns: further columns give way", function()
+    local texts = list({ "name", "other" }, { "abcdefghijkl", "12345678901234567890" })
+    assert.same({ "name        other", "abcdefghi…  123456789…" }, { unpack((table_of.list(texts, terminal(22))), 1, 2) })
+    assert.same({ "name", "abcdefghijkl" }, { unpack((table_of.list(texts, terminal(21))), 1, 2) })
+  end)
+
+  it("breaks sentences into short lines before there are none", function()
+    assert.same({
+      "word    text",
+      "topics  All topics:",
+      "        partitions,",
+      "        records.",
+    }, (table_of.list(list({ "word", "text" }, { "topics", "All topics: partitions, records." }), terminal(20))))
+  end)
+
+  it("has reasons, a column called why, broken into lines as well", function()
+    assert.same({
+      "goes   why                                 n",
+      "false  the segment that is appended to;    1",
+      "       retention_bytes spares it",
+    }, (table_of.list(list({ "goes", "why", "n" },
+      { false, "the segment that is appended to; retention_bytes spares it", 1 }), terminal(44))))
   end)
 
   it("has sentences, a column called text, broken into lines instead of cut", function()

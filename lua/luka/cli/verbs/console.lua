@@ -13,9 +13,10 @@ return {
     "At the prompt, Tab completes, the arrow keys and Ctrl-R go through what was typed before, an expression that is not "
       .. "complete goes on in the next line, Ctrl-C stops what runs, Ctrl-D leaves. What is longer than the screen is shown in "
       .. "$LUKA_PAGER, $PAGER or less. Words that destroy something ask first.",
-    "With -e, or when standard input is no terminal, it evaluates, prints and ends, and asks nothing. Results are aligned "
-      .. "tables, on a terminal with sizes, durations and times as people read them; with --json they are JSON, one object a "
-      .. "line, and what print() writes goes to standard error.",
+    "With -e, or when standard input is no terminal, it evaluates, prints and ends, and asks nothing. All of standard "
+      .. "input is one piece of Lua, unlike the lines of a prompt: what it returns is shown, or what it is, where it is one "
+      .. "expression; print() shows more. Results are aligned tables, on a terminal with sizes, durations and times as people "
+      .. "read them; with --json they are JSON, one object a line, and what print() writes goes to standard error.",
   },
   arguments = { verbs.CONSOLE },
   options = {
