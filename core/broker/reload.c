@@ -302,7 +302,7 @@ static void reload_changed(struct controller_reload *change)
   }
   reload_report_keys(report, options->config, reloader->running, reloader->wanted, options->has_log_level);
   reload_report_configs(report, change->before, change->after, reloader->running, reloader->wanted);
-  reload_report_topics(report, change->topics, change->blocks, change->topic_count);
+  reload_report_topics(report, reloader->running, reloader->wanted, change->blocks);
   reload_report_order(report);
   broker_config_unref(change->before);
   broker_config_unref(change->after);

@@ -50,7 +50,8 @@ describe("A reload", function()
   it("adds partitions and sets configs of a block that has changed, and leaves its other configs", function()
     start 'topic "a" { partitions = 1, retention_ms = 1000, segment_bytes = 2 * MiB }'
     configs.set(client, "a", { ["flush.ms"] = "7" })
-    assert.same({ 'applied topic "a".partitions: 1 -> 3', 'applied topic "a".retention_ms: 1000 -> 2000' },
+    assert.same({ 'applied topic "a".partitions: 1 -> 3', 'applied topic "a".retention_ms: 1000 -> 2000',
+      'kept topic "a".segment_bytes: no longer in its block, and the topic keeps what it has' },
       hup 'topic "a" { partitions = 3, retention_ms = 2000 }')
     assert.equal(3, partitions "a")
     assert.equal("2000", value(TOPIC, "a", "retention.ms"))
@@ -102,10 +103,26 @@ describe("A reload", function()
     start 'topic "a" {}'
     local topic = requests.find(client, "a")
     assert.same({ "applied broker.log_dir_reserve_bytes: 268435456 -> 9007199254740991" },
-      hup 'broker { log_dir_reserve_bytes = 9007199254740991LL }')
+      hup 'broker { log_dir_reserve_bytes = 9007199254740991LL }\ntopic "a" {}')
     assert.equal(56, requests.produce(client, topic, records.batch()).error_code) -- KAFKA_STORAGE_ERROR
-    hup ""
+    hup 'topic "a" {}'
     assert.equal(0, requests.append(client, topic, records.batch()))
+  end)
+
+  it("applies the number of fetch sessions to those that come", function()
+    start('topic "a" {}', { set = { "workers=1" } })
+    local topic = requests.find(client, "a")
+    local function session()
+      local other = broker:connect()
+      local answer = requests.fetch_all(other, { { topic } }, { session_id = 0, session_epoch = 0 })
+      other:close()
+      return answer.session_id ~= 0
+    end
+    assert.is_true(session())
+    hup 'broker { max_incremental_fetch_session_cache_slots = 0 }\ntopic "a" {}'
+    assert.is_false(session())
+    hup 'broker { max_incremental_fetch_session_cache_slots = 1 }\ntopic "a" {}'
+    assert.is_true(session())
   end)
 
   it("applies limits of connections to those that come", function()
@@ -174,7 +191,8 @@ describe("A reload", function()
 
   it("deletes no topic whose block is gone", function()
     start 'topic "a" { partitions = 2 }'
-    assert.same({ "nothing has changed" }, hup "")
+    assert.same({ 'kept topic "a": its block is gone, which deletes no topic' }, hup "")
+    assert.same({ "nothing has changed" }, hup())
     assert.equal(2, partitions "a")
   end)
 
