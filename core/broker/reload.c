@@ -208,15 +208,11 @@ static const enum broker_config_index reload_limits[] = {
     BROKER_CONFIG_queued_max_request_bytes, BROKER_CONFIG_luka_queued_max_response_bytes};
 enum { RELOAD_LIMITS = sizeof reload_limits / sizeof reload_limits[0] };
 
-/// Says why limits were refused, with the place of one that is set.
+/// Says why limits were refused. The evaluation has seen to all but whether there are such hosts.
 static void reload_blame(struct reload_report *report, const struct lua_config *config)
 {
-  const char *place = "--set";
-  for (int i = 0; i < RELOAD_LIMITS; i++) {
-    const char *set = config->places[reload_limits[i]];
-    place = set != NULL ? set : place;
-  }
-  reload_report_fail(report, "%s: %s", place, error_last()->message);
+  const char *place = config->places[BROKER_CONFIG_max_connections_per_ip_overrides];
+  reload_report_fail(report, "%s: %s", place != NULL ? place : "--set", error_last()->message);
 }
 
 /// Reads the limits of connections and memory, if they are other than before: names of hosts may have to be looked up.

@@ -211,7 +211,8 @@ describe("A reload", function()
       "config.lua:1: broker.queued_max_request_bytes: got 1000, expected at least socket_request_max_bytes (104857600)" },
     ["an address that is none"] = { 'broker { max_connections_per_ip_overrides = "127.0.0.1" }',
       'config.lua:1: broker.max_connections_per_ip_overrides: got "127.0.0.1",' },
-    ["a host that nobody knows"] = { 'broker { max_connections_per_ip_overrides = "no.such.host.invalid:1" }',
+    ["a host that nobody knows"] = {
+      'broker { max_connections_per_ip_overrides = "no.such.host.invalid:1",\nqueued_max_request_bytes = 0 }',
       "config.lua:1: max_connections_per_ip_overrides: host no.such.host.invalid is unknown" },
     ["an endless loop"] = { "while true do end", "config.lua:1: evaluation took longer than 800 ms (an endless loop?)" },
   } do
