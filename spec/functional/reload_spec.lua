@@ -5,6 +5,7 @@ local signal = require "posix.signal"
 local stat = require "posix.sys.stat"
 local brokers = require "spec.support.broker"
 local configs = require "spec.support.configs"
+local console_of = require "spec.support.console"
 local reload = require "spec.support.reload"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
@@ -107,6 +108,27 @@ describe("A reload", function()
     assert.equal(56, requests.produce(client, topic, records.batch()).error_code) -- KAFKA_STORAGE_ERROR
     hup 'topic "a" {}'
     assert.equal(0, requests.append(client, topic, records.batch()))
+  end)
+
+  it("applies defaults to logs that are open: when segments end, and when records are on disk", function()
+    start 'topic "a" {}'
+    local console = console_of.connect(broker.data .. "/console.sock")
+    local topic = requests.find(client, "a")
+    --- Appends a large batch; the number of segments, and how many records are not known to be on disk.
+    local function append()
+      requests.append(client, topic, records.sized(600000))
+      local log = console:eval('topic "a":logs()').values[1].rows[1]
+      return { log.segments, log.end_offset - log.recovery_point }
+    end
+    append()
+    assert.same({ 1, 2 }, append())
+    hup 'defaults { luka_producer_type = "sync" }\ntopic "a" {}'
+    assert.same({ 1, 0 }, append())
+    hup 'defaults { segment_bytes = 1 * MiB, luka_producer_type = "sync" }\ntopic "a" {}'
+    assert.same({ 2, 0 }, append())
+    hup 'topic "a" {}'
+    assert.same({ 2, 1 }, append())
+    console:close()
   end)
 
   it("applies the number of fetch sessions to those that come", function()

@@ -151,7 +151,8 @@ describe("A report of a reload", function()
     it("which are gone, in whatever order the others are", function()
       assert.same({ 'kept topic "b": none -> its block is gone, which deletes no topic',
         'kept topic "d": none -> its block is gone, which deletes no topic' },
-        compare('topic "a" {} topic "b" {} topic "c" {} topic "d" {}', 'topic "c" {} topic "x" {} topic "a" {}', { "SAME", "SAME", "SAME" }))
+        compare('topic "a" {} topic "b" {} topic "c" {} topic "d" {}', 'topic "c" {} topic "x" {} topic "a" {}',
+          { "SAME", "SAME", "SAME" }))
     end)
 
     it("what they no longer set", function()
