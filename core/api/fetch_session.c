@@ -307,7 +307,8 @@ static struct fetch_session *fetch_session_new(struct fetch_sessions *sessions, 
                                                bool uses_topic_ids)
 {
   int64_t now_ms = clock_mono_ms();
-  if (sessions->count >= fetch_session_max(sessions->worker)) {
+  // More than one where there may be fewer than there were.
+  while (sessions->count >= fetch_session_max(sessions->worker)) {
     if (list_is_empty(&sessions->list)) {
       return NULL;
     }

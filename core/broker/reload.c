@@ -208,15 +208,11 @@ static const enum broker_config_index reload_limits[] = {
     BROKER_CONFIG_queued_max_request_bytes, BROKER_CONFIG_luka_queued_max_response_bytes};
 enum { RELOAD_LIMITS = sizeof reload_limits / sizeof reload_limits[0] };
 
-/// Says why limits were refused, with the place of one that is set.
+/// Says why limits were refused. The evaluation has seen to all but whether there are such hosts.
 static void reload_blame(struct reload_report *report, const struct lua_config *config)
 {
-  const char *place = "--set";
-  for (int i = 0; i < RELOAD_LIMITS; i++) {
-    const char *set = config->places[reload_limits[i]];
-    place = set != NULL ? set : place;
-  }
-  reload_report_fail(report, "%s: %s", place, error_last()->message);
+  const char *place = config->places[BROKER_CONFIG_max_connections_per_ip_overrides];
+  reload_report_fail(report, "%s: %s", place != NULL ? place : "--set", error_last()->message);
 }
 
 /// Reads the limits of connections and memory, if they are other than before: names of hosts may have to be looked up.
@@ -302,7 +298,7 @@ static void reload_changed(struct controller_reload *change)
   }
   reload_report_keys(report, options->config, reloader->running, reloader->wanted, options->has_log_level);
   reload_report_configs(report, change->before, change->after, reloader->running, reloader->wanted);
-  reload_report_topics(report, change->topics, change->blocks, change->topic_count);
+  reload_report_topics(report, reloader->running, reloader->wanted, change->blocks);
   reload_report_order(report);
   broker_config_unref(change->before);
   broker_config_unref(change->after);

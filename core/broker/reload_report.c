@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -202,6 +203,16 @@ static const char *report_plural(int count)
   return count == 1 ? "" : "s";
 }
 
+/// A config of a topic as it is in the file: topic "x".retention_ms.
+static const char *report_topic_key(struct reload_report *report, const char *topic, const char *config)
+{
+  char *key = arena_printf(&report->arena, "topic \"%s\".%s", topic, config);
+  for (char *at = key + strlen(key) - strlen(config); *at != '\0'; at++) {
+    *at = *at == '.' ? '_' : *at;
+  }
+  return key;
+}
+
 static void report_topic(struct reload_report *report, const char *name, const struct controller_block *block)
 {
   struct arena *arena = &report->arena;
@@ -220,20 +231,64 @@ static void report_topic(struct reload_report *report, const char *name, const s
                arena_printf(arena, "%d", block->partitions_before), arena_printf(arena, "%d", block->partitions));
   }
   for (int i = 0; i < block->set_count; i++) {
-    char *key = arena_printf(arena, "%s.%s", what, block->changes[i].name);
-    for (char *at = key + strlen(what) + 1; *at != '\0'; at++) {
-      *at = *at == '.' ? '_' : *at;
-    }
-    report_add(report, RELOAD_APPLIED, key, block->changes[i].before, block->changes[i].after);
+    const struct static_topic_change *change = &block->changes[i];
+    report_add(report, RELOAD_APPLIED, report_topic_key(report, name, change->name), change->before, change->after);
   }
 }
 
-void reload_report_topics(struct reload_report *report, const struct static_topic *topics,
-                          const struct controller_block *blocks, int count)
+/// Says what a block no longer sets: its topic keeps it.
+static void report_unset(struct reload_report *report, const struct lua_config_topic *before,
+                         const struct lua_config_topic *after)
 {
-  for (int i = 0; i < count; i++) {
-    report_topic(report, topics[i].name, &blocks[i]);
+  for (int i = 0; i < before->config_count; i++) {
+    const char *name = before->configs[i].name;
+    int at = 0;
+    while (at < after->config_count && strcmp(after->configs[at].name, name) != 0) {
+      at++;
+    }
+    if (at == after->config_count) {
+      report_add(report, RELOAD_KEPT, report_topic_key(report, before->name, name), before->configs[i].value,
+                 "no longer in its block, and the topic keeps what it has");
+    }
   }
+}
+
+static int report_by_name(const void *left, const void *right)
+{
+  const struct lua_config_topic *const *a = left;
+  const struct lua_config_topic *const *b = right;
+  return strcmp((*a)->name, (*b)->name);
+}
+
+/// Says what blocks are gone, and what those that are there no longer set. Sorted first: there may be many.
+static void report_dropped(struct reload_report *report, const struct lua_config *running,
+                           const struct lua_config *wanted, const struct controller_block *blocks)
+{
+  size_t count = (size_t)wanted->topic_count;
+  const struct lua_config_topic **sorted = arena_alloc(&report->arena, (count + 1) * sizeof *sorted);
+  for (size_t i = 0; i < count; i++) {
+    sorted[i] = &wanted->topics[i];
+  }
+  qsort(sorted, count, sizeof *sorted, report_by_name);
+  for (int i = 0; i < running->topic_count; i++) {
+    const struct lua_config_topic *topic = &running->topics[i];
+    const struct lua_config_topic **found = bsearch(&topic, sorted, count, sizeof *sorted, report_by_name);
+    if (found == NULL) {
+      report_add(report, RELOAD_KEPT, arena_printf(&report->arena, "topic \"%s\"", topic->name), NULL,
+                 "its block is gone, which deletes no topic");
+    } else if (blocks[*found - wanted->topics].outcome == CONTROLLER_BLOCK_CHANGED) {
+      report_unset(report, topic, *found);
+    }
+  }
+}
+
+void reload_report_topics(struct reload_report *report, const struct lua_config *running,
+                          const struct lua_config *wanted, const struct controller_block *blocks)
+{
+  for (int i = 0; i < wanted->topic_count; i++) {
+    report_topic(report, wanted->topics[i].name, &blocks[i]);
+  }
+  report_dropped(report, running, wanted, blocks);
 }
 
 // ---- what others see ----

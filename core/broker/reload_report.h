@@ -11,7 +11,6 @@
 
 struct controller_block;
 struct lua_config;
-struct static_topic;
 
 enum reload_outcome {
   RELOAD_APPLIED, ///< in force now
@@ -58,9 +57,11 @@ void reload_report_configs(struct reload_report *report, const struct broker_con
                            const struct broker_config *after, const struct lua_config *running,
                            const struct lua_config *wanted);
 
-/// Says what came of the topic blocks.
-void reload_report_topics(struct reload_report *report, const struct static_topic *topics,
-                          const struct controller_block *blocks, int count);
+/// Says what came of the topic blocks, and which of those before are gone or set less: nothing is taken away for that.
+///
+/// @param blocks  one for each topic of `wanted`
+void reload_report_topics(struct reload_report *report, const struct lua_config *running,
+                          const struct lua_config *wanted, const struct controller_block *blocks);
 
 /// Puts the items in order: what was applied, what needs a restart, what was kept; each as it was found.
 void reload_report_order(struct reload_report *report);

@@ -201,7 +201,8 @@ struct log_manager_intervals {
   int64_t high_watermark_checkpoint_ms; ///< replica.high.watermark.checkpoint.interval.ms
 };
 
-/// Changes those that differ; what is due by the old interval waits for the new one. On the control loop's thread.
+/// Changes the intervals. What is due is so still, or by the new interval where that is sooner. On the control loop's
+/// thread.
 void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager_intervals *intervals);
 
 /// Starts the periodic work, and the removal of leftovers. On the control loop's thread.
@@ -286,8 +287,8 @@ void log_manager_set_reserve(struct log_manager *mgr, int64_t reserve_bytes);
 /// Has the next log_manager_has_space() ask the disk: a write found it full.
 void log_manager_forget_space(struct log_manager *mgr, struct log *log);
 
-/// When retention passes are made: one at the wall time `next_ms`, or -1 when the manager does not run, and then every
-/// `interval_ms`. Any thread.
+/// When retention passes are made: one at the wall time `next_ms`, or -1 when the manager does not run or the interval
+/// is longer than time, and then every `interval_ms`. Any thread.
 void log_manager_retention_times(const struct log_manager *mgr, int64_t *next_ms, int64_t *interval_ms);
 
 /// Stops the timers; nothing more is submitted to the pool. On the control loop's thread.

@@ -243,9 +243,12 @@ static void work_run(struct pool_job *job)
 
 static void work_tick(struct timer *timer);
 
+/// Has the work start in `delay_ms`, and not when it would have.
 static void work_arm(struct log_work *work, int64_t delay_ms)
 {
-  atomic_store_explicit(&work->due_ms, clock_wall_ms() + delay_ms, memory_order_relaxed);
+  int64_t now_ms = clock_wall_ms();
+  int64_t due_ms = delay_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + delay_ms;
+  atomic_store_explicit(&work->due_ms, due_ms, memory_order_relaxed);
   timer_start(work->mgr->loop, &work->timer, delay_ms, work_tick);
 }
 
@@ -301,10 +304,10 @@ void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager
   pthread_mutex_unlock(&mgr->lock);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     struct log_work *work = &mgr->work[i];
-    bool is_other = work->interval_ms != wanted[i];
-    work->interval_ms = wanted[i];
-    if (is_other && is_running) {
-      timer_start(mgr->loop, &work->timer, work->interval_ms, work_tick);
+    atomic_store_explicit(&work->interval_ms, wanted[i], memory_order_relaxed);
+    // What is due sooner stays: intervals that change again and again would put it off for ever.
+    if (is_running && wanted[i] < atomic_load_explicit(&work->due_ms, memory_order_relaxed) - clock_wall_ms()) {
+      work_arm(work, wanted[i]);
     }
   }
 }
@@ -334,8 +337,9 @@ void log_manager_run(struct log_manager *mgr)
 void log_manager_retention_times(const struct log_manager *mgr, int64_t *next_ms, int64_t *interval_ms)
 {
   const struct log_work *work = &mgr->work[LOG_WORK_RETENTION];
-  *next_ms = atomic_load_explicit(&work->due_ms, memory_order_relaxed);
-  *interval_ms = work->interval_ms;
+  int64_t due_ms = atomic_load_explicit(&work->due_ms, memory_order_relaxed);
+  *next_ms = due_ms == INT64_MAX ? -1 : due_ms;
+  *interval_ms = atomic_load_explicit(&work->interval_ms, memory_order_relaxed);
 }
 
 void log_manager_pause(struct log_manager *mgr)

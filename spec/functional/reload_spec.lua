@@ -5,6 +5,7 @@ local signal = require "posix.signal"
 local stat = require "posix.sys.stat"
 local brokers = require "spec.support.broker"
 local configs = require "spec.support.configs"
+local console_of = require "spec.support.console"
 local reload = require "spec.support.reload"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
@@ -50,7 +51,8 @@ describe("A reload", function()
   it("adds partitions and sets configs of a block that has changed, and leaves its other configs", function()
     start 'topic "a" { partitions = 1, retention_ms = 1000, segment_bytes = 2 * MiB }'
     configs.set(client, "a", { ["flush.ms"] = "7" })
-    assert.same({ 'applied topic "a".partitions: 1 -> 3', 'applied topic "a".retention_ms: 1000 -> 2000' },
+    assert.same({ 'applied topic "a".partitions: 1 -> 3', 'applied topic "a".retention_ms: 1000 -> 2000',
+      'kept topic "a".segment_bytes: no longer in its block, and the topic keeps what it has' },
       hup 'topic "a" { partitions = 3, retention_ms = 2000 }')
     assert.equal(3, partitions "a")
     assert.equal("2000", value(TOPIC, "a", "retention.ms"))
@@ -102,10 +104,47 @@ describe("A reload", function()
     start 'topic "a" {}'
     local topic = requests.find(client, "a")
     assert.same({ "applied broker.log_dir_reserve_bytes: 268435456 -> 9007199254740991" },
-      hup 'broker { log_dir_reserve_bytes = 9007199254740991LL }')
+      hup 'broker { log_dir_reserve_bytes = 9007199254740991LL }\ntopic "a" {}')
     assert.equal(56, requests.produce(client, topic, records.batch()).error_code) -- KAFKA_STORAGE_ERROR
-    hup ""
+    hup 'topic "a" {}'
     assert.equal(0, requests.append(client, topic, records.batch()))
+  end)
+
+  it("applies defaults to logs that are open: when segments end, and when records are on disk", function()
+    start 'topic "a" {}'
+    local console = console_of.connect(broker.data .. "/console.sock")
+    local topic = requests.find(client, "a")
+    --- Appends a large batch; the number of segments, and how many records are not known to be on disk.
+    local function append()
+      requests.append(client, topic, records.sized(600000))
+      local log = console:eval('topic "a":logs()').values[1].rows[1]
+      return { log.segments, log.end_offset - log.recovery_point }
+    end
+    append()
+    assert.same({ 1, 2 }, append())
+    hup 'defaults { luka_producer_type = "sync" }\ntopic "a" {}'
+    assert.same({ 1, 0 }, append())
+    hup 'defaults { segment_bytes = 1 * MiB, luka_producer_type = "sync" }\ntopic "a" {}'
+    assert.same({ 2, 0 }, append())
+    hup 'topic "a" {}'
+    assert.same({ 2, 1 }, append())
+    console:close()
+  end)
+
+  it("applies the number of fetch sessions to those that come", function()
+    start('topic "a" {}', { set = { "workers=1" } })
+    local topic = requests.find(client, "a")
+    local function session()
+      local other = broker:connect()
+      local answer = requests.fetch_all(other, { { topic } }, { session_id = 0, session_epoch = 0 })
+      other:close()
+      return answer.session_id ~= 0
+    end
+    assert.is_true(session())
+    hup 'broker { max_incremental_fetch_session_cache_slots = 0 }\ntopic "a" {}'
+    assert.is_false(session())
+    hup 'broker { max_incremental_fetch_session_cache_slots = 1 }\ntopic "a" {}'
+    assert.is_true(session())
   end)
 
   it("applies limits of connections to those that come", function()
@@ -174,7 +213,8 @@ describe("A reload", function()
 
   it("deletes no topic whose block is gone", function()
     start 'topic "a" { partitions = 2 }'
-    assert.same({ "nothing has changed" }, hup "")
+    assert.same({ 'kept topic "a": its block is gone, which deletes no topic' }, hup "")
+    assert.same({ "nothing has changed" }, hup())
     assert.equal(2, partitions "a")
   end)
 
@@ -193,7 +233,8 @@ describe("A reload", function()
       "config.lua:1: broker.queued_max_request_bytes: got 1000, expected at least socket_request_max_bytes (104857600)" },
     ["an address that is none"] = { 'broker { max_connections_per_ip_overrides = "127.0.0.1" }',
       'config.lua:1: broker.max_connections_per_ip_overrides: got "127.0.0.1",' },
-    ["a host that nobody knows"] = { 'broker { max_connections_per_ip_overrides = "no.such.host.invalid:1" }',
+    ["a host that nobody knows"] = {
+      'broker { max_connections_per_ip_overrides = "no.such.host.invalid:1",\nqueued_max_request_bytes = 0 }',
       "config.lua:1: max_connections_per_ip_overrides: host no.such.host.invalid is unknown" },
     ["an endless loop"] = { "while true do end", "config.lua:1: evaluation took longer than 800 ms (an endless loop?)" },
   } do

@@ -21,10 +21,11 @@ struct log_manager_driver {
   struct mail mail;        ///< runs `on_loop` there
   bool is_paused;          ///< log_manager_pause() was called
   void (*on_loop)(struct log_manager *mgr);
-  sem_t done;                 ///< on_loop has run
-  _Atomic(int64_t) lag;       ///< see log_manager_driver_set_lag()
-  _Atomic(bool) is_gone;      ///< see log_manager_driver_set_gone()
-  _Atomic(int64_t) appenders; ///< counts of struct log_manager_seen
+  struct log_manager_intervals intervals; ///< see log_manager_driver_set_intervals()
+  sem_t done;                             ///< on_loop has run
+  _Atomic(int64_t) lag;                   ///< see log_manager_driver_set_lag()
+  _Atomic(bool) is_gone;                  ///< see log_manager_driver_set_gone()
+  _Atomic(int64_t) appenders;             ///< counts of struct log_manager_seen
   _Atomic(int64_t) failed;
   _Atomic(int64_t) failed_cause;
   _Atomic(int64_t) owner_sum;
@@ -122,6 +123,21 @@ void log_manager_driver_set_gone(struct log_manager_driver *driver, bool is_gone
 void log_manager_driver_run(struct log_manager_driver *driver)
 {
   call_on_loop(driver, log_manager_run);
+}
+
+static void set_intervals(struct mail *mail)
+{
+  struct log_manager_driver *driver = CONTAINER_OF(mail, struct log_manager_driver, mail);
+  log_manager_set_intervals(driver->mgr, &driver->intervals);
+  sem_post(&driver->done);
+}
+
+void log_manager_driver_set_intervals(struct log_manager_driver *driver, const struct log_manager_intervals *intervals)
+{
+  driver->intervals = *intervals;
+  driver->mail.run = set_intervals;
+  event_loop_post(&driver->loop, &driver->mail);
+  sem_wait(&driver->done);
 }
 
 void log_manager_driver_seen(struct log_manager_driver *driver, struct log_manager_seen *seen)

@@ -11,6 +11,7 @@ struct log;
 struct log_manager;
 struct log_manager_config;
 struct log_manager_driver;
+struct log_manager_intervals;
 
 /// What the hooks saw.
 struct log_manager_seen {
@@ -36,6 +37,9 @@ void log_manager_driver_set_gone(struct log_manager_driver *driver, bool is_gone
 
 /// Calls log_manager_run() on the loop and waits for it.
 void log_manager_driver_run(struct log_manager_driver *driver);
+
+/// Calls log_manager_set_intervals() on the loop and waits for it.
+void log_manager_driver_set_intervals(struct log_manager_driver *driver, const struct log_manager_intervals *intervals);
 
 void log_manager_driver_seen(struct log_manager_driver *driver, struct log_manager_seen *seen);
 

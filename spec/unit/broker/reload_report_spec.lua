@@ -139,6 +139,40 @@ describe("A report of a reload", function()
     end)
   end)
 
+  describe("says of topic blocks", function()
+    --- `outcomes`, one for each block of `after`.
+    local function compare(before, after, outcomes)
+      local blocks = ffi.new("struct controller_block[?]", #outcomes + 1)
+      for i, outcome in ipairs(outcomes) do blocks[i - 1].outcome = C["CONTROLLER_BLOCK_" .. outcome] end
+      C.reload_report_topics(report, load(before), load(after), blocks)
+      return items()
+    end
+
+    it("which are gone, in whatever order the others are", function()
+      assert.same({ 'kept topic "b": none -> its block is gone, which deletes no topic',
+        'kept topic "d": none -> its block is gone, which deletes no topic' },
+        compare('topic "a" {} topic "b" {} topic "c" {} topic "d" {}', 'topic "c" {} topic "x" {} topic "a" {}',
+          { "SAME", "SAME", "SAME" }))
+    end)
+
+    it("what they no longer set", function()
+      assert.same({ 'kept topic "a".flush_ms: 7 -> no longer in its block, and the topic keeps what it has',
+        'kept topic "a".retention_ms: 5 -> no longer in its block, and the topic keeps what it has' },
+        compare('topic "a" { retention_ms = 5, flush_ms = 7, segment_bytes = 9000000 }', 'topic "a" { segment_bytes = 9000001 }',
+          { "CHANGED" }))
+    end)
+
+    it("nothing of that where the topic is a new one, or was deleted", function()
+      for _, outcome in ipairs { "GONE", "CREATED" } do
+        for _, item in ipairs(compare('topic "a" { retention_ms = 5 }', 'topic "a" {}', { outcome })) do
+          assert.is_nil(item:find("no longer", 1, true))
+        end
+      end
+    end)
+
+    it("nothing where there were none and are none", function() assert.same({}, compare("", "", {})) end)
+  end)
+
   it("is JSON for consoles", function()
     C.reload_report_keys(report, load "", load "", load 'broker { log_level = "warn", console = false }', false)
     local json = C.reload_report_json(report)

@@ -130,6 +130,59 @@ describe("a running log manager", function()
     assert.equal(0, C.log_manager_driver_stop(driver))
   end)
 
+  describe("that gets other intervals", function()
+    local MINUTE, NEVER = 60000, 9223372036854775807LL
+
+    --- When the next retention pass is made, in ms from now (nil: never), and the interval.
+    local function times(mgr)
+      local next_ms, interval_ms = ffi.new "int64_t[1]", ffi.new "int64_t[1]"
+      C.log_manager_retention_times(mgr, next_ms, interval_ms)
+      return next_ms[0] >= 0 and tonumber(next_ms[0] - C.clock_wall_ms()) or nil, interval_ms[0]
+    end
+    local function set(driver, retention_ms, high_ms)
+      local intervals = ffi.new "struct log_manager_intervals"
+      intervals.retention_check_ms, intervals.flush_checkpoint_ms = retention_ms, MINUTE
+      intervals.start_offset_checkpoint_ms, intervals.high_watermark_checkpoint_ms = MINUTE, high_ms or MINUTE
+      C.log_manager_driver_set_intervals(driver, intervals)
+    end
+    local function about(expected, got)
+      assert.is_true(got <= expected and got > expected - 5000, ("%s is not about %s"):format(got, expected))
+    end
+
+    it("says when the next pass is by these", function()
+      local driver, mgr = running({ dir }, { { "t", 0 } }, { retention_check_ms = 5 * MINUTE })
+      C.log_manager_driver_run(driver)
+      about(MINUTE / 2, (times(mgr)))
+      set(driver, MINUTE / 4)
+      local next_ms, interval_ms = times(mgr)
+      about(MINUTE / 4, next_ms)
+      assert.equal(MINUTE / 4, tonumber(interval_ms))
+      assert.equal(0, C.log_manager_driver_stop(driver))
+    end)
+
+    it("does not put off what is due, however often they change", function()
+      local driver, mgr = running({ dir }, { { "t", 0 } }, { retention_check_ms = MINUTE / 4 })
+      C.log_manager_driver_run(driver)
+      for i = 1, 3 do set(driver, i * MINUTE) end
+      local next_ms, interval_ms = times(mgr)
+      about(MINUTE / 4, next_ms)
+      assert.equal(3 * MINUTE, tonumber(interval_ms))
+      assert.equal(0, C.log_manager_driver_stop(driver))
+    end)
+
+    it("bears the largest number there is, before and after", function()
+      local driver, mgr, wanted = running({ dir }, { { "t", 0 } }, { retention_check_ms = 5, high_watermark_checkpoint_ms = NEVER })
+      C.log_manager_driver_run(driver)
+      set(driver, NEVER, NEVER)
+      assert.is_truthy(logs.wait(function() return times(mgr) == nil end))
+      logs.append(wanted[1].log)
+      set(driver, 5, 5)
+      assert.is_truthy(logs.wait(function() return unit.read_file(dir .. "/" .. HIGH) == "0\n1\nt 0 1\n" end))
+      about(5, (times(mgr)))
+      assert.equal(0, C.log_manager_driver_stop(driver))
+    end)
+  end)
+
   it("keeps a deleted log's files for ever when their delay is the largest number", function()
     local driver, mgr, wanted = running({ dir }, { { "t", 0 }, { "u", 0 } }, { file_delete_delay_ms = 9223372036854775807LL })
     C.log_manager_driver_run(driver)
