@@ -54,12 +54,14 @@ static void command_stop_at_once(int number)
 
 static pthread_t command_thread;                 ///< the main thread
 static _Atomic(bool) command_is_asked_by_script; ///< stop() was called, and sent the signal
+static _Atomic(bool) command_is_stopping;        ///< the broker stops, for whatever reason
 
-/// Has the main thread stop the broker.
+/// Has the main thread stop the broker. Once: another signal would stop it at once, which no stop() in a console means.
 static void command_ask_stop(void)
 {
-  atomic_store(&command_is_asked_by_script, true);
-  pthread_kill(command_thread, SIGTERM);
+  if (!atomic_load(&command_is_stopping) && !atomic_exchange(&command_is_asked_by_script, true)) {
+    pthread_kill(command_thread, SIGTERM);
+  }
 }
 
 /// Waits until the broker is asked to stop. The signals are blocked in all threads.
@@ -76,6 +78,7 @@ static void command_wait(const sigset_t *signals, struct broker *broker)
       continue;
     }
     command_asked_ms = clock_mono_ms();
+    atomic_store(&command_is_stopping, true);
     slog_info("stopping: %s", atomic_load(&command_is_asked_by_script) ? "stop() in a console"
                               : number == SIGTERM                      ? "SIGTERM"
                                                                        : "SIGINT");
