@@ -85,6 +85,7 @@ static void command_wait(const sigset_t *signals, struct broker *broker)
     struct sigaction at_once = {.sa_handler = command_stop_at_once, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &at_once, NULL);
     sigaction(SIGINT, &at_once, NULL);
+    signal(SIGHUP, SIG_IGN); // there is nothing to reload any more, and its default is to kill
     pthread_sigmask(SIG_UNBLOCK, signals, NULL);
     return;
   }
