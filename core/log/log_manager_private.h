@@ -125,7 +125,7 @@ struct log_work {
   struct pool_job job;                  ///< one at a time
   struct log_manager *mgr;              ///< whose
   void (*run)(struct log_manager *mgr); ///< on the pool, or on the loop
-  int64_t interval_ms;                  ///< between two starts
+  _Atomic(int64_t) interval_ms;         ///< between two starts; the control loop's, for others to read
   _Atomic(int64_t) due_ms;              ///< wall time of the next start, -1: none is due; for those who ask
   bool is_quick;                        ///< it does no I/O, and runs on the loop
   _Atomic(bool) is_running;             ///< the job is queued or runs: this tick is skipped

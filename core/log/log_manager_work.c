@@ -304,7 +304,7 @@ void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager
     bool is_other = work->interval_ms != wanted[i];
     work->interval_ms = wanted[i];
     if (is_other && is_running) {
-      timer_start(mgr->loop, &work->timer, work->interval_ms, work_tick);
+      work_arm(work, wanted[i]);
     }
   }
 }
