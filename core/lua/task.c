@@ -60,7 +60,7 @@ static int task_resume(struct lua_state *state, lua_State *co, int64_t slice_ms,
   state->cap_bytes = state->limits.memory_bytes;
   state->slice_end_ms = now_ms + slice_ms;
   state->stretch_end_ms = now_ms + slice_ms + state->limits.budget_ms;
-  state->is_preempted = false;
+  state->preempted = NULL;
   lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, STATE_HOOK_STEPS);
   int status = lua_resume(co, arguments);
   lua_sethook(state->vm, NULL, 0, 0);
@@ -91,8 +91,8 @@ static int task_run(lua_State *vm)
     lua_xmove(co, vm, 1);
     return 2;
   }
-  if (status == LUA_YIELD && state->is_preempted) {
-    state->is_preempted = false;
+  if (status == LUA_YIELD && state->preempted == co) {
+    state->preempted = NULL;
     lua_pushliteral(vm, "preempted");
     return 1;
   }
@@ -106,11 +106,14 @@ static int task_run(lua_State *vm)
 static int task_was_preempted(lua_State *vm)
 {
   struct lua_state *state = lua_state_of(vm);
-  lua_pushboolean(vm, state->is_preempted);
-  if (state->is_preempted) {
+  const lua_State *co = lua_tothread(vm, 1);
+  luaL_argcheck(vm, co != NULL, 1, "coroutine expected");
+  bool is_preempted = state->preempted == co;
+  lua_pushboolean(vm, is_preempted);
+  if (is_preempted) {
     // Past the budget somebody around cannot be left: at the next instruction that is not here, but there, this raises.
     bool is_overdue = clock_thread_ms() >= state->stretch_end_ms;
-    state->is_preempted = false;
+    state->preempted = NULL;
     lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, is_overdue ? 1 : STATE_HOOK_STEPS);
   }
   return 1;
@@ -169,16 +172,16 @@ static void task_hook(lua_State *vm, lua_Debug *event)
 {
   struct lua_state *state = lua_state_of(vm);
   (void)event;
-  if (vm == state->vm || (state->is_preempted && --state->pass_steps > 0)) {
+  if (vm == state->vm || (state->preempted != NULL && --state->pass_steps > 0)) {
     return;
   }
-  state->is_preempted = false;
+  state->preempted = NULL;
   int64_t now_ms = clock_thread_ms();
   if (now_ms < state->slice_end_ms) {
     return;
   }
   if (lua_isyieldable(vm)) {
-    state->is_preempted = true;
+    state->preempted = vm;
     state->pass_steps = TASK_PASS_STEPS;
     lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
     lua_yield(vm, 0);

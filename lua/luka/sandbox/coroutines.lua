@@ -19,6 +19,9 @@ M.WAIT = {}
 
 local WAIT = M.WAIT
 
+--- What to say where nobody can be suspended.
+M.CANNOT_WAIT = "cannot wait inside a function that calls back, such as string.format that calls __tostring"
+
 --- Coroutines that are the first of a task; user code is not to see them.
 M.tasks = setmetatable({}, { __mode = "k" })
 
@@ -57,7 +60,7 @@ end
 
 --- The library.
 ---
----@param host { is_deep: fun(): boolean, was_preempted: (fun(): boolean)? }
+---@param host { is_deep: fun(): boolean, was_preempted: (fun(co: thread): boolean)? }
 ---@return table<string, function>
 function M.new(host)
   local is_deep, was_preempted = host.is_deep, host.was_preempted
@@ -67,13 +70,12 @@ function M.new(host)
   function pass(co, ...)
     local ok, first = ...
     if ok then
-      if was_preempted and was_preempted() then
+      if was_preempted and was_preempted(co) then
         if is_yieldable() then raw_yield(WAIT) end
         return pass(co, raw_resume(co))
       elseif first == WAIT then
         if is_yieldable() then return pass(co, raw_resume(co, raw_yield(select(2, ...)))) end
-        return pass(co, raw_resume(co, false, errors.new("usage",
-          "cannot wait inside a function that calls back, such as table.sort or string.gsub")))
+        return pass(co, raw_resume(co, false, errors.new("usage", M.CANNOT_WAIT)))
       end
     end
     held[co] = nil

@@ -13,7 +13,7 @@ local memory = require "luka.script.memory"
 local view = require "luka.view"
 
 local WAIT = coroutines.WAIT
-local yield = coroutine.yield
+local yield, is_yieldable = coroutine.yield, coroutine.isyieldable
 
 local M = {}
 
@@ -158,7 +158,10 @@ end
 ---
 ---@param ticket integer
 ---@return any ... results
-function M.await(ticket) return settle(yield(WAIT, ticket)) end
+function M.await(ticket)
+  if not is_yieldable() then errors.raise("usage", coroutines.CANNOT_WAIT) end
+  return settle(yield(WAIT, ticket))
+end
 
 --- The task that runs; nil in the scheduler.
 ---@return luka.Task?
