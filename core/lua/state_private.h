@@ -28,6 +28,8 @@ struct lua_state {
   int64_t task_id;             ///< its number; 0: none runs
   int64_t slice_end_ms;        ///< the thread's processor time at which it lets others run
   int64_t stretch_end_ms;      ///< likewise, at which it is stopped where it cannot let others run
+  int steps;                   ///< instructions between two looks at the clock
+  int64_t looked_ms;           ///< the thread's processor time at the last look
   struct lua_State *preempted; ///< coroutine that the hook suspended, and nobody has been told yet; NULL: none
   int pass_steps;              ///< then: instructions left to tell
 };

@@ -311,6 +311,16 @@ describe("a task", function()
     assert.is_true(preempted >= 5)
   end)
 
+  it("is preempted soon when each instruction takes long", function()
+    local result, preempted = run [[
+      local a, b, n = ("x"):rep(1e6) .. "a", ("x"):rep(1e6) .. "b", 0
+      for i = 1, 200 do if a < b then n = n + 1 end end
+      return n
+    ]]
+    assert.equal("done 200", result)
+    assert.is_true(preempted >= 3, preempted)
+  end)
+
   it("is stopped in the parser, which cannot be interrupted", function()
     local result = run [[
       local chunk, err = load("if x then " .. ("elseif x then "):rep(70000) .. " end")
