@@ -52,12 +52,15 @@ static void command_stop_at_once(int number)
 }
 
 static _Atomic(bool) command_is_asked_by_script; ///< stop() was called, and sent the signal
+static _Atomic(bool) command_is_stopping;        ///< the broker stops, for whatever reason
 
-/// Has the main thread stop the broker: it alone waits for the signal, or has it unblocked.
+/// Has the main thread stop the broker: it alone waits for the signal, or has it unblocked. Once: another signal would
+/// stop it at once, which no stop() in a console means.
 static void command_ask_stop(void)
 {
-  atomic_store(&command_is_asked_by_script, true);
-  kill(getpid(), SIGTERM);
+  if (!atomic_load(&command_is_stopping) && !atomic_exchange(&command_is_asked_by_script, true)) {
+    kill(getpid(), SIGTERM);
+  }
 }
 
 /// Waits until the broker is asked to stop. The signals are blocked in all threads.
@@ -74,12 +77,14 @@ static void command_wait(const sigset_t *signals, struct broker *broker)
       continue;
     }
     command_asked_ms = clock_mono_ms();
+    atomic_store(&command_is_stopping, true);
     slog_info("stopping: %s", atomic_load(&command_is_asked_by_script) ? "stop() in a console"
                               : number == SIGTERM                      ? "SIGTERM"
                                                                        : "SIGINT");
     struct sigaction at_once = {.sa_handler = command_stop_at_once, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &at_once, NULL);
     sigaction(SIGINT, &at_once, NULL);
+    signal(SIGHUP, SIG_IGN); // there is nothing to reload any more, and its default is to kill
     pthread_sigmask(SIG_UNBLOCK, signals, NULL);
     return;
   }

@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "lua/state.h"
 #include "os/clock.h"
 
 static int clock_now(lua_State *vm)
@@ -12,10 +13,18 @@ static int clock_now(lua_State *vm)
   return 1;
 }
 
+/// poll(): see lua_state_poll()
+static int clock_poll(lua_State *vm)
+{
+  lua_state_poll(vm);
+  return 0;
+}
+
 int native_clock_open(struct lua_State *vm)
 {
   static const luaL_Reg functions[] = {
       {"now", clock_now},
+      {"poll", clock_poll},
       {NULL, NULL},
   };
   lua_newtable(vm);

@@ -4,27 +4,22 @@
 // frees: a new value is put into its parent before anything that may raise.
 #include "lua/native_json.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lua/value.h"
 
 enum {
   JSON_DEPTH_MAX = 100, ///< tables in tables
   JSON_DIGITS = 16,     ///< of numbers that are not whole
   JSON_INDENT_MAX = 8,  ///< spaces a level
-  JSON_CDATA_TYPE = 10, ///< lua_type() of an int64, which lua.h has no name for
-  JSON_INT64_TEXT = 48, ///< holds a chunk that returns an int64
 };
-
-/// 2^53: numbers below are exact.
-#define JSON_EXACT INT64_C(9007199254740992)
 
 static const char json_holder_name[] = "luka.json";
 
@@ -148,19 +143,11 @@ static json_t *json_number_of(lua_State *vm, int index)
   return json_real(number);
 }
 
-/// An int64: its own tostring() gives the digits.
+/// An integer of 64 bits; NULL, which raises, when it is none that JSON may have.
 static json_t *json_int64_of(lua_State *vm, int index)
 {
-  if (luaL_callmeta(vm, index, "__tostring") == 0) {
-    return NULL;
-  }
-  const char *text = lua_tostring(vm, -1);
-  char *end = NULL;
-  long long value = text != NULL ? strtoll(text, &end, 10) : 0;
-  bool is_signed = text != NULL && end != text && strcmp(end, "LL") == 0;
-  bool is_small = text != NULL && end != text && strcmp(end, "ULL") == 0 && value != INT64_MAX;
-  lua_pop(vm, 1);
-  return is_signed || is_small ? json_integer(value) : NULL;
+  int64_t value = 0;
+  return lua_value_get_int64(vm, index, &value) ? json_integer(value) : NULL;
 }
 
 /// Whether the table at `index` (absolute) is a list.
@@ -208,7 +195,7 @@ static json_t *json_of(lua_State *vm, int index, int depth)
     case LUA_TLIGHTUSERDATA:
       value = lua_touserdata(vm, index) == NULL ? json_null() : NULL;
       break;
-    case JSON_CDATA_TYPE:
+    case LUA_VALUE_CDATA:
       value = json_int64_of(vm, index);
       break;
     case LUA_TTABLE:
@@ -221,7 +208,7 @@ static json_t *json_of(lua_State *vm, int index, int depth)
       break;
   }
   if (value == NULL) {
-    luaL_error(vm, "JSON has no such %s", type == JSON_CDATA_TYPE ? "number" : lua_typename(vm, type));
+    luaL_error(vm, "JSON has no such %s", type == LUA_VALUE_CDATA ? "number" : lua_typename(vm, type));
   }
   return value;
 }
@@ -371,22 +358,6 @@ static int json_decode(lua_State *vm)
   return 1;
 }
 
-static void json_push_integer(lua_State *vm, int64_t value)
-{
-  if (value < JSON_EXACT && value > -JSON_EXACT) {
-    lua_pushnumber(vm, (lua_Number)value);
-    return;
-  }
-  char source[JSON_INT64_TEXT];
-  // The lowest number has no positive to negate.
-  snprintf(source, sizeof source, "return %" PRId64 "LL%s", value == INT64_MIN ? value + 1 : value,
-           value == INT64_MIN ? "-1LL" : "");
-  if (luaL_loadstring(vm, source) != 0) {
-    lua_error(vm);
-  }
-  lua_call(vm, 0, 1);
-}
-
 /// Pushes a value.
 static void json_push(lua_State *vm, const json_t *value)
 {
@@ -417,7 +388,7 @@ static void json_push(lua_State *vm, const json_t *value)
       lua_pushlstring(vm, json_string_value(value), json_string_length(value));
       return;
     case JSON_INTEGER:
-      json_push_integer(vm, json_integer_value(value));
+      lua_value_push_int64(vm, json_integer_value(value));
       return;
     case JSON_REAL:
       lua_pushnumber(vm, json_real_value(value));

@@ -36,6 +36,7 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
 static void state_hook(lua_State *vm, lua_Debug *event);
 static int state_open(lua_State *vm);
 static void state_arm(struct lua_state *state);
+static void state_collect(struct lua_state *state);
 static void state_fail(struct lua_state *state, int status, struct lua_state_failure *failure);
 
 int lua_state_new(const struct lua_state_limits *limits, struct lua_state **state)
@@ -65,7 +66,7 @@ void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, int budg
   state->limits.memory_bytes = memory_bytes < LUA_STATE_MEMORY_MIN ? LUA_STATE_MEMORY_MIN : memory_bytes;
   state->limits.budget_ms = budget_ms;
   if (state->used_bytes > state->limits.memory_bytes / 2) {
-    lua_gc(state->vm, LUA_GCCOLLECT, 0); // or garbage that was fine before would fail what comes next
+    state_collect(state); // or garbage that was fine before would fail what comes next
   }
 }
 
@@ -98,7 +99,7 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
     state_fail(state, status, failure);
   }
   lua_settop(state->vm, 0);
-  lua_gc(state->vm, LUA_GCCOLLECT, 0);
+  state_collect(state);
   return error_set(ERR_SCRIPT, "%s", failure != NULL ? failure->message : "a Lua call failed");
 }
 
@@ -223,6 +224,16 @@ static void state_hook(lua_State *vm, lua_Debug *event)
 static void state_arm(struct lua_state *state)
 {
   lua_sethook(state->vm, state_hook, LUA_MASKCOUNT | (state->limits.is_tracking ? LUA_MASKLINE : 0), STATE_HOOK_STEPS);
+}
+
+/// Collects between calls, where an error would end the process: the collector allocates a smaller table of strings
+/// before it frees the large one.
+static void state_collect(struct lua_state *state)
+{
+  size_t cap_bytes = state->cap_bytes;
+  state->cap_bytes = SIZE_MAX;
+  lua_gc(state->vm, LUA_GCCOLLECT, 0);
+  state->cap_bytes = cap_bytes;
 }
 
 static int state_open(lua_State *vm)

@@ -25,11 +25,13 @@ struct lua_state {
   struct lua_state_position position;   ///< see lua_state_position()
 
   // The task that runs, see task.c.
-  int64_t task_id;        ///< its number; 0: none runs
-  int64_t slice_end_ms;   ///< the thread's processor time at which it lets others run
-  int64_t stretch_end_ms; ///< likewise, at which it is stopped where it cannot let others run
-  bool is_preempted;      ///< it was suspended by the hook, and nobody has been told yet
-  int pass_steps;         ///< then: instructions left to tell
+  int64_t task_id;             ///< its number; 0: none runs
+  int64_t slice_end_ms;        ///< the thread's processor time at which it lets others run
+  int64_t stretch_end_ms;      ///< likewise, at which it is stopped where it cannot let others run
+  int steps;                   ///< instructions between two looks at the clock
+  int64_t looked_ms;           ///< the thread's processor time at the last look
+  struct lua_State *preempted; ///< coroutine that the hook suspended, and nobody has been told yet; NULL: none
+  int pass_steps;              ///< then: instructions left to tell
 };
 
 /// For the allocator: has a task that is past its slice suspended at its next instruction.

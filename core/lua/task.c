@@ -7,7 +7,10 @@
 #include "lua/state_private.h"
 #include "os/clock.h"
 
-enum { TASK_PASS_STEPS = 64 }; ///< instructions in which internal code asks whether a coroutine was preempted
+enum {
+  TASK_PASS_STEPS = 64,  ///< instructions in which internal code asks whether a coroutine was preempted
+  TASK_FIRST_STEPS = 16, ///< instructions of a slice until the first look at the clock
+};
 
 static int task_run(lua_State *vm);
 static int task_was_preempted(lua_State *vm);
@@ -60,8 +63,10 @@ static int task_resume(struct lua_state *state, lua_State *co, int64_t slice_ms,
   state->cap_bytes = state->limits.memory_bytes;
   state->slice_end_ms = now_ms + slice_ms;
   state->stretch_end_ms = now_ms + slice_ms + state->limits.budget_ms;
-  state->is_preempted = false;
-  lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, STATE_HOOK_STEPS);
+  state->preempted = NULL;
+  state->looked_ms = now_ms;
+  state->steps = TASK_FIRST_STEPS;
+  lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, state->steps);
   int status = lua_resume(co, arguments);
   lua_sethook(state->vm, NULL, 0, 0);
   state->task_id = 0;
@@ -91,8 +96,8 @@ static int task_run(lua_State *vm)
     lua_xmove(co, vm, 1);
     return 2;
   }
-  if (status == LUA_YIELD && state->is_preempted) {
-    state->is_preempted = false;
+  if (status == LUA_YIELD && state->preempted == co) {
+    state->preempted = NULL;
     lua_pushliteral(vm, "preempted");
     return 1;
   }
@@ -106,12 +111,15 @@ static int task_run(lua_State *vm)
 static int task_was_preempted(lua_State *vm)
 {
   struct lua_state *state = lua_state_of(vm);
-  lua_pushboolean(vm, state->is_preempted);
-  if (state->is_preempted) {
+  const lua_State *co = lua_tothread(vm, 1);
+  luaL_argcheck(vm, co != NULL, 1, "coroutine expected");
+  bool is_preempted = state->preempted == co;
+  lua_pushboolean(vm, is_preempted);
+  if (is_preempted) {
     // Past the budget somebody around cannot be left: at the next instruction that is not here, but there, this raises.
     bool is_overdue = clock_thread_ms() >= state->stretch_end_ms;
-    state->is_preempted = false;
-    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, is_overdue ? 1 : STATE_HOOK_STEPS);
+    state->preempted = NULL;
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, is_overdue ? 1 : state->steps);
   }
   return 1;
 }
@@ -162,23 +170,37 @@ void task_poll(struct lua_State *vm)
   }
 }
 
-/// Called after every STATE_HOOK_STEPS instructions of a task, or at each once it is past its budget. Internal code
+/// Sets how soon the next look at the clock is. An instruction may call a function that takes long in C, such as a
+/// comparison of long texts: code that does is looked at more often, other code at most every STATE_HOOK_STEPS.
+static void task_pace(struct lua_state *state, int64_t now_ms)
+{
+  int steps = now_ms - state->looked_ms > 1 ? state->steps / 4 : state->steps * 2;
+  steps = steps < 1 ? 1 : steps > STATE_HOOK_STEPS ? STATE_HOOK_STEPS : steps;
+  state->looked_ms = now_ms;
+  if (steps != state->steps) {
+    state->steps = steps;
+    lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, steps);
+  }
+}
+
+/// Called after every `steps` instructions of a task, or at each once it is past its budget. Internal code
 /// that has to hear of a coroutine that was preempted is left alone; but not for long, as it may have failed for want
 /// of memory.
 static void task_hook(lua_State *vm, lua_Debug *event)
 {
   struct lua_state *state = lua_state_of(vm);
   (void)event;
-  if (vm == state->vm || (state->is_preempted && --state->pass_steps > 0)) {
+  if (vm == state->vm || (state->preempted != NULL && --state->pass_steps > 0)) {
     return;
   }
-  state->is_preempted = false;
+  state->preempted = NULL;
   int64_t now_ms = clock_thread_ms();
   if (now_ms < state->slice_end_ms) {
+    task_pace(state, now_ms);
     return;
   }
   if (lua_isyieldable(vm)) {
-    state->is_preempted = true;
+    state->preempted = vm;
     state->pass_steps = TASK_PASS_STEPS;
     lua_sethook(state->vm, task_hook, LUA_MASKCOUNT, 1);
     lua_yield(vm, 0);

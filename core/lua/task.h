@@ -6,11 +6,11 @@
 //
 //   scheduler (main thread of the state) -> run() -> task -> user's coroutine -> user's coroutine
 //                                                                                   hook: lua_yield()
-//             <- "preempted"             <- each level sees is_preempted() and yields on:
-//             lua/luka/sandbox/coroutine.lua
+//             <- "preempted"             <- each level sees was_preempted() and yields on:
+//             lua/luka/sandbox/coroutines.lua
 //
-// A C function that calls Lua back (table.sort, string.gsub) cannot be left and entered again. Code that it calls runs
-// on until the budget of the state is used up; then each step raises until that function has been left.
+// A C function that calls Lua back (string.format with __tostring, load) cannot be left and entered again. Code that it
+// calls runs on until the budget of the state is used up; then each step raises until that function has been left.
 #pragma once
 
 #include <stdbool.h>
@@ -25,9 +25,8 @@ struct lua_state;
 ///                                           runs task `id`, a coroutine, with these arguments; `how` is "done" with
 ///                                           results, "failed" with the error, "yielded" with values, or "preempted".
 ///                                           What it allocates counts as that of `owner`, 1 to 64
-///   was_preempted() -> boolean              whether the coroutine that was just resumed and yielded was preempted;
-///   asked
-///                                           once, by whoever resumed it
+///   was_preempted(co) -> boolean            whether the coroutine, which was just resumed and yielded, was preempted.
+///                                           Asked once, by whoever resumed it
 ///   is_deep() -> boolean                    as lua_state_is_deep()
 ///   memory() -> used, cap                   bytes
 ///   memory(owner) -> used                   bytes of an owner, garbage too

@@ -9,7 +9,10 @@
 
 #include "lua/state.h"
 
-enum { TEXT_DEPTH_MAX = 200 }; ///< nested attempts, each a C frame
+enum {
+  TEXT_DEPTH_MAX = 200, ///< nested attempts, each a C frame
+  TEXT_STEP_BYTES = 32, ///< bytes that are compared in the time of a step
+};
 
 static const char *match_here(struct text_search *search, const char *at, const char *pattern);
 
@@ -29,6 +32,14 @@ static void search_step(struct text_search *search)
     search->steps = TEXT_POLL_STEPS;
     lua_state_poll(search->vm);
   }
+}
+
+/// A comparison of that many bytes counts as so many steps.
+static void search_steps(struct text_search *search, ptrdiff_t bytes)
+{
+  ptrdiff_t steps = bytes / TEXT_STEP_BYTES;
+  search->steps = steps < search->steps ? search->steps - (int)steps : 0;
+  search_step(search);
 }
 
 /// Behind the item that begins at `pattern`: a character, an escape or a set.
@@ -223,10 +234,11 @@ static const char *match_again(struct text_search *search, const char *at, char 
     return NULL;
   }
   ptrdiff_t length = search->captures[index].length;
-  if (length < 0 || search->text_end - at < length || memcmp(search->captures[index].start, at, (size_t)length) != 0) {
+  if (length < 0 || search->text_end - at < length) {
     return NULL;
   }
-  return at + length;
+  search_steps(search, length);
+  return memcmp(search->captures[index].start, at, (size_t)length) == 0 ? at + length : NULL;
 }
 
 /// %bxy: from x to the y that balances it.

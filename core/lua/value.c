@@ -8,10 +8,7 @@
 
 #include "base/error.h"
 
-enum {
-  VALUE_TYPE_CDATA = 10, ///< what lua_type() says of FFI objects; LuaJIT has no name for it in its headers
-  VALUE_CODE_SIZE = 64,  ///< longest name of an error code with its NUL
-};
+enum { VALUE_CODE_SIZE = 64 }; ///< longest name of an error code with its NUL
 
 /// Largest integer that a Lua number holds exactly, as are all below it.
 static const int64_t value_exact_max = INT64_C(1) << 53;
@@ -78,7 +75,7 @@ bool lua_value_get_int64(lua_State *vm, int index, int64_t *value)
     *value = (int64_t)number;
     return true;
   }
-  if (type != VALUE_TYPE_CDATA) {
+  if (type != LUA_VALUE_CDATA) {
     return false;
   }
   luaL_checkstack(vm, 4, NULL);

@@ -10,6 +10,8 @@
 
 struct lua_State;
 
+enum { LUA_VALUE_CDATA = 10 }; ///< what lua_type() says of FFI objects; LuaJIT has no name for it in its headers
+
 /// Pushes an integer: a number up to 2^53 either way, an int64 cdata beyond.
 void lua_value_push_int64(struct lua_State *vm, int64_t value);
 

@@ -178,6 +178,12 @@ describe("the console", function()
     assert.equal("table", value "type(coroutine.wrap(function() return coroutine.wrap(topics)() end)())")
   end)
 
+  it("says where words cannot wait", function()
+    local result = console:eval [[string.format("%s", setmetatable({}, { __tostring = function() topics() return "" end }))]]
+    assert.same({ false, "usage", "cannot wait inside a function that calls back, such as string.format that calls __tostring" },
+      { result.ok, result.code, result.error })
+  end)
+
   it("is a file that only its owner can use, and is gone after a stop", function()
     local other = broker_of.start()
     local path = other.data .. "/console.sock"

@@ -64,7 +64,7 @@ end
 
 --- The library.
 ---
----@param host { is_deep: fun(): boolean, was_preempted: (fun(): boolean)? }
+---@param host { is_deep: fun(): boolean, was_preempted: (fun(co: thread): boolean)? }
 ---@return table<string, function>
 function M.new(host)
   local is_deep, was_preempted = host.is_deep, host.was_preempted
@@ -74,7 +74,7 @@ function M.new(host)
   function pass(co, ...)
     local ok, first = ...
     if ok then
-      if was_preempted and was_preempted() then
+      if was_preempted and was_preempted(co) then
         if is_yieldable() then raw_yield(WAIT) end
         return pass(co, raw_resume(co))
       elseif first == WAIT then

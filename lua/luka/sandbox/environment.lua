@@ -7,6 +7,7 @@
 -- original, so that its errors name the line of the user's call. Functions that may run long without calling Lua are
 -- replaced: text.lua, tables.lua.
 local coroutines = require "luka.sandbox.coroutines"
+local source = require "luka.sandbox.source"
 local tables = require "luka.sandbox.tables"
 local text = require "luka.sandbox.text"
 
@@ -54,9 +55,6 @@ local function sandboxed_xpcall(fn, handler, ...)
   return protected(handler, pcall(fn, ...))
 end
 
---- Parsing cannot be interrupted.
-local CHUNK_MAX = 1024 * 1024
-
 --- load and loadstring: source text only, in the caller's environment unless it names another.
 local function loader(env)
   return function(chunk, name, _, chunk_env)
@@ -73,10 +71,8 @@ local function loader(env)
     if type(chunk) ~= "string" then
       error(("bad argument #1 to 'load' (string expected, got %s)"):format(type(chunk)), 2)
     end
-    if #chunk > CHUNK_MAX then return nil, ("chunk is longer than %d bytes"):format(CHUNK_MAX) end
-    local fn, err = load(chunk, name or chunk, "t")
-    if not fn then return nil, err end
-    return setfenv(fn, chunk_env or env)
+    if #chunk > source.MAX then return nil, ("chunk is longer than %d bytes"):format(source.MAX) end
+    return source.compile(chunk, name or chunk, chunk_env or env)
   end
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `require` of user code: Lua files next to config.lua, and the few modules of ours that are meant for it.
 local environment = require "luka.sandbox.environment"
+local source = require "luka.sandbox.source"
 
 local M = {}
 
@@ -14,9 +15,9 @@ local OURS = { ["luka.units"] = true }
 ---@return function chunk
 function M.compile(path, text, env)
   if text:sub(1, 1) == "\27" then error(path .. ":1: is compiled Lua, only source text is accepted", 0) end
-  local chunk, err = load((text:gsub("^#[^\n]*", "")), "@" .. path, "t")
+  local chunk, err = source.compile((text:gsub("^#[^\n]*", "")), "@" .. path, env)
   if not chunk then error(err, 0) end
-  return setfenv(chunk, env)
+  return chunk
 end
 
 --- Makes a `require` for one environment.

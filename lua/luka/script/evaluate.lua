@@ -5,14 +5,12 @@ local errors = require "luka.errors"
 local explain = require "luka.config.explain"
 local foreign = require "luka.words.explain"
 local memory = require "luka.script.memory"
+local sources = require "luka.sandbox.source"
 local task = require "luka.script.task"
 local view = require "luka.view"
 local words = require "luka.words"
 
 local M = {}
-
---- Longest source text, bytes: parsing cannot be interrupted.
-M.SOURCE_MAX = 1024 * 1024
 
 --- Longest message of an error, bytes, and the most globals that are looked through for a misspelt one.
 local MESSAGE_MAX, NAMES_MAX = 4096, 1000
@@ -49,13 +47,13 @@ end
 ---@return function
 function M.new(source, name, env)
   return function()
-    if #source > M.SOURCE_MAX then errors.raise("too_large", "the source text is longer than %d bytes", M.SOURCE_MAX) end
+    if #source > sources.MAX then errors.raise("too_large", "the source text is longer than %d bytes", sources.MAX) end
     if source:sub(1, 1) == "\27" then error(name .. ":1: is compiled Lua, only source text is accepted", 0) end
     -- A call behind "nil," is no tail call: its errors know their line.
-    local chunk = load("return nil, " .. source, "@" .. name, "t", env)
+    local chunk = sources.compile("return nil, " .. source, "@" .. name, env)
     if chunk then return show(2, pcall(chunk)) end
     local err
-    chunk, err = load(source, "@" .. name, "t", env)
+    chunk, err = sources.compile(source, "@" .. name, env)
     if not chunk then error(err, 0) end
     return show(1, pcall(chunk))
   end

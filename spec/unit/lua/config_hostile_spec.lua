@@ -98,6 +98,11 @@ describe("a configuration that recurses", function()
 end)
 
 describe("a file that is no configuration", function()
+  it("is stopped in the parser when that takes a time that grows with the square of the text", function()
+    assert.equal("config.lua: evaluation took longer than 800 ms (an endless loop?)",
+      refusal("if x then " .. ("elseif x then "):rep(70000) .. "end"))
+  end)
+
   it("is refused when it is binary", function()
     local bytes = {}
     for i = 0, 255 do bytes[#bytes + 1] = string.char(i) end

@@ -208,4 +208,15 @@ describe("bounded table functions", function()
       assert.equal((theirs:gsub("^[^ ]+:%d+: ", "")), (ours:gsub("^[^ ]+:%d+: ", "")))
     end
   end)
+
+  it("stop a search that compares a long capture again and again", function()
+    local begun = os.clock()
+    local result, message = run([[
+      local s = ("a"):rep(20000000)
+      return tostring((require "luka.sandbox.text").find(s, "(a*)%1b"))
+    ]], 100)
+    assert.is_nil(result)
+    assert.equal("took longer than 100 ms", message)
+    assert.is_true(os.clock() - begun < 0.6)
+  end)
 end)

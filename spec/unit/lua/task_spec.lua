@@ -310,4 +310,31 @@ describe("a task", function()
     local _, preempted = run "for i = 1, 200 do local s = ('x'):rep(2e6) end"
     assert.is_true(preempted >= 5)
   end)
+
+  it("is preempted soon when each instruction takes long", function()
+    local result, preempted = run [[
+      local a, b, n = ("x"):rep(1e6) .. "a", ("x"):rep(1e6) .. "b", 0
+      for i = 1, 200 do if a < b then n = n + 1 end end
+      return n
+    ]]
+    assert.equal("done 200", result)
+    assert.is_true(preempted >= 3, preempted)
+  end)
+
+  it("is stopped in the parser, which cannot be interrupted", function()
+    local result = run [[
+      local chunk, err = load("if x then " .. ("elseif x then "):rep(70000) .. " end")
+      return tostring(chunk) .. " " .. err
+    ]]
+    assert.equal("done nil took longer than 50 ms inside a function that cannot be interrupted", result)
+  end)
+
+  it("loads a long text in the environment that it names", function()
+    local result = run [[
+      local text = "return x, --[" .. "[" .. ("-"):rep(100000) .. "]" .. "] y"
+      local chunk = load(text, "=long", "t", { x = 1, y = 2 })
+      return table.concat({ chunk() }, " ") .. " " .. tostring(pcall(load, text, "=long", "t", 5))
+    ]]
+    assert.equal("done 1 2 false", result)
+  end)
 end)
