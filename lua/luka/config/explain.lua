@@ -15,6 +15,9 @@ local OUT_OF_REACH = {
 local LIBRARIES = { "os", "string", "table", "math", "bit", "coroutine" }
 local SIZES = { kb = "KiB", mb = "MiB", gb = "GiB", kib = "KiB", mib = "MiB", gib = "GiB" }
 
+--- How much of a source line is looked at, bytes: searching a long one takes time, and nobody stops it.
+local LINE_MAX = 1000
+
 local function out_of_reach(name, place)
   return ("%s is out of reach of %s"):format(name, place)
 end
@@ -76,6 +79,7 @@ end
 ---@return string text
 function M.message(text, line, place, known)
   place = place or "a configuration"
+  line = line:sub(1, LINE_MAX)
   local word = known and missing_word(text)
   if word then return M.unknown_word(word, known, place) end
   local number = text:match "^attempt to call global '([%w_]+)' %(a number value%)"

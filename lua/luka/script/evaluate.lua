@@ -24,7 +24,7 @@ local function show(first, ok, ...)
   local err = ...
   if type(err) == "string" or errors.is(err) then error(err, 0) end
   local has_text, text = pcall(tostring, err)
-  if has_text and not text:find "^%a+: " then error("the error raised is " .. text, 0) end
+  if has_text and type(text) == "string" and not text:find "^%a+: " then error("the error raised is " .. text, 0) end
   error(("the error raised is a %s, not a text"):format(type(err)), 0)
 end
 
