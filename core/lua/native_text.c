@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lua/state.h"
 #include "lua/text_search.h"
 
 static int text_find(lua_State *vm);
@@ -17,11 +18,13 @@ static int text_match(lua_State *vm);
 static int text_gmatch(lua_State *vm);
 static int text_gsub(lua_State *vm);
 static int text_search(lua_State *vm);
+static int text_poll(lua_State *vm);
 
 int native_text_open(struct lua_State *vm)
 {
   static const luaL_Reg functions[] = {
-      {"find", text_find}, {"match", text_match}, {"gmatch", text_gmatch}, {"gsub", text_gsub}, {"search", text_search},
+      {"find", text_find}, {"match", text_match},   {"gmatch", text_gmatch},
+      {"gsub", text_gsub}, {"search", text_search}, {"poll", text_poll},
   };
   lua_newtable(vm);
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
@@ -29,6 +32,13 @@ int native_text_open(struct lua_State *vm)
     lua_setfield(vm, -2, functions[i].name);
   }
   return 1;
+}
+
+/// poll(): for functions that take a while with a long text, see lua_state_poll()
+static int text_poll(lua_State *vm)
+{
+  lua_state_poll(vm);
+  return 0;
 }
 
 /// Takes text and pattern from the arguments 1 and 2.

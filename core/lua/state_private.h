@@ -8,8 +8,8 @@
 #include "lua/state.h"
 
 enum {
-  STATE_HOOK_STEPS = 1000, ///< instructions between two looks at the clock
-  STATE_OWNERS_MAX = 65,   ///< owners of memory: none, and one for each console
+  STATE_HOOK_STEPS = 250, ///< instructions between two looks at the clock; fewer cost much, more take long in C
+  STATE_OWNERS_MAX = 65,  ///< owners of memory: none, and one for each console
 };
 
 struct lua_state {

@@ -118,6 +118,39 @@ describe("a hostile console", function()
     assert.is_nil(result.values[1].value)
   end)
 
+  it("that hides what it keeps in a library loses it all the same", function()
+    local result = console:eval [[
+      local kept = {}
+      rawset(string, "kept", kept)
+      pcall(function() while true do kept[#kept + 1] = ('x'):rep(1e4) .. #kept end end)
+      while true do end
+    ]]
+    assert.equal("memory", result.code)
+    assert.is_nil(console:eval("string.kept").values[1].value)
+    assert.is_true(other:eval("t = {} for i = 1, 80 do t[i] = ('y'):rep(1e5) .. i end").ok)
+    assert.equal("list", console:eval("topics()").values[1].kind)
+  end)
+
+  for name, case in pairs {
+    ["a long line"] = { "x = { ('k') = 1 } --" .. ("a"):rep(1e6), "console:1: '}' expected near '='" },
+    ["long names"] = {
+      "for i = 1, 200 do _G[('x'):rep(2000) .. i] = 1 end " .. ("x"):rep(2000) .. "y()",
+      "console:1: unknown word " .. ("x"):rep(2000) .. "y" },
+    ["an object whose text is none"] = {
+      "error(setmetatable({}, { __tostring = function() return {} end }))", "the error raised is a table, not a text" },
+  } do
+    it("with an error about " .. name .. " is told at once", function()
+      assert.equal(case[2], console:eval(case[1]).error)
+      all_is_well()
+    end)
+  end
+
+  it("is not offered names that nobody types", function()
+    assert.is_true(console:eval("_G['long' .. ('x'):rep(201)], long = 1, 2").ok)
+    console:send { op = "complete", id = 9, line = "lon", cursor = 3 }
+    assert.same({ "long" }, console:receive().words)
+  end)
+
   it("that does not read is waited for, with little memory", function()
     local id = console:start "for i = 1, 1e4 do print(('x'):rep(1e5)) end return 'end'"
     for _ = 1, 5 do all_is_well() end

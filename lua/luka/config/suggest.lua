@@ -2,6 +2,9 @@
 -- The known word nearest to a misspelt one.
 local M = {}
 
+--- Longest word that a suggestion is looked for, bytes: comparing two long ones takes time, and nobody misspells those.
+M.WORD_MAX = 100
+
 --- Edits (insert, delete, replace, swap of neighbours) between two words; stops counting beyond `limit`.
 ---
 ---@param a string
@@ -45,6 +48,7 @@ end
 ---@return string? nearest
 ---@return integer? distance
 function M.nearest(word, candidates)
+  if #word > M.WORD_MAX then return nil end
   local limit = math.max(1, math.min(3, math.floor(#word / 3)))
   local best, best_distance
   for _, candidate in ipairs(candidates) do

@@ -5,11 +5,12 @@
 -- Limits of memory and time are core/lua/state.c's. What it cannot see is a C function that calls Lua back, which
 -- calls it again, until the C stack ends: every such function asks `host.is_deep()` first and then tail-calls the
 -- original, so that its errors name the line of the user's call. Functions that may run long without calling Lua are
--- replaced: text.lua, tables.lua.
+-- replaced: text.lua, tables.lua, watched.lua.
 local coroutines = require "luka.sandbox.coroutines"
 local source = require "luka.sandbox.source"
 local tables = require "luka.sandbox.tables"
 local text = require "luka.sandbox.text"
+local watched = require "luka.sandbox.watched"
 
 local M = {}
 
@@ -113,6 +114,7 @@ function M.new(host, words)
     for _, name in ipairs(names) do copy[name] = _G[library][name] end
     env[library] = copy
   end
+  env.os.date, env.tonumber = watched.date, watched.text(tonumber)
   env.coroutine = coroutines.new(host)
   for _, library in ipairs(NAMES) do env[library] = M.read_only(env[library], library) end
   env.xpcall = sandboxed_xpcall

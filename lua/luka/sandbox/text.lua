@@ -2,10 +2,14 @@
 -- The functions of the library `string` that could run for hours inside C: bounded ones in their place, with the same
 -- results (core/lua/native_text.h). A replacement function of gsub is called from Lua, so that it may be suspended.
 local native = require "luka.native.text"
+local watched = require "luka.sandbox.watched"
 
 local M = { find = native.find, match = native.match, gmatch = native.gmatch }
 
 local search, sub = native.search, string.sub
+
+M.lower, M.upper, M.reverse = watched.text(string.lower), watched.text(string.upper), watched.text(string.reverse)
+M.rep, M.format = watched.rep, watched.format
 
 --- A text, or the digits of a number, as the library takes them.
 local function text_of(value, index)

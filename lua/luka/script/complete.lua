@@ -6,8 +6,8 @@ local complete = require "luka.words.complete"
 
 local M = {}
 
---- Most that is offered.
-M.MAX = 500
+--- Most that is offered, and the longest name of a table's that is, bytes: all of them fit a frame.
+M.MAX, M.NAME_MAX = 500, 200
 
 --- What the text in quotes behind a word is.
 local IN_QUOTES = {
@@ -66,7 +66,7 @@ end
 
 local function add_keys(names, value)
   for key in next, value do
-    if type(key) == "string" and key:find "^[%a_][%w_]*$" then names[#names + 1] = key end
+    if type(key) == "string" and #key <= M.NAME_MAX and key:find "^[%a_][%w_]*$" then names[#names + 1] = key end
   end
 end
 

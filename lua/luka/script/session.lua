@@ -62,17 +62,21 @@ function Session:finish()
   self.on_end()
 end
 
---- It holds most of the memory that has run out: all that it has goes.
+--- It holds most of the memory that has run out: all that it has goes. Not its globals alone, as rawset() puts things into
+--- the libraries too.
 ---
 ---@param text string
 function Session:on_full(text)
+  if not self.env then return end
   text = text .. "; the variables of this console are gone"
-  for name in next, self.env or {} do self.env[name] = nil end
+  self.env, self.known, self.context = nil, nil, nil
+  if self.completion then task.kill(self.completion) end
   if self.task then
     task.kill(self.task, errors.new("memory", text))
   else
     self.loss = text
   end
+  self:make_environment()
 end
 
 --- The environment of the session's code: its own globals, and behind them the words.

@@ -33,6 +33,14 @@ describe("an endless configuration", function()
     ["a loop in code made by load"] = "\nload('while true do end')()",
     ["a loop that reads code for load"] = "\nload(function() return ' ' end)",
     ["large strings in a loop"] = "\nfor i = 1, 1e9 do local s = ('x'):rep(1e7) end",
+    ["numbers of many digits"] = "\nlocal s = ('1'):rep(14e6) while true do tonumber(s) end",
+    ["comparisons of long strings"] =
+      "\nlocal a = ('a'):rep(14e6) local b = a .. 'b' a = a .. 'a' while true do local _ = a < b end",
+    ["long strings in capitals"] = "\nlocal s = ('x'):rep(1e7) while true do s:upper() end",
+    ["long strings that are formatted"] = "\nlocal s = ('\\0'):rep(3e6) while true do string.format('%q', s) end",
+    ["long strings that come again"] = "\nlocal s = ('x'):rep(1e7) while true do local _ = ('x'):rep(1e7) end",
+    ["entries that are looked for in an empty table"] =
+      "\nlocal t = {} for i = 1, 1e6 do t[i * 1.5] = i end for k in pairs(t) do t[k] = nil end while true do next(t) end",
     ["sorting with an endless comparison"] = "\ntable.sort({ 3, 2, 1 }, function() while true do end end)",
   } do
     it("is stopped: " .. name, function()
