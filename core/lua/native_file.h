@@ -3,7 +3,7 @@
 // `require "luka.native.file"`: what the command line asks about names in the file system and Lua's io library cannot
 // tell. Waits for the disk: the command line's state only.
 //
-//    kind(path) -> "file" | "folder" | "other" | nil, error    links are followed; to open what is other may wait for ever
+//    kind(path) -> "file" | "folder" | "other" | nil, error    links are followed; an other one may not open at once
 //    data_end(path) -> bytes | nil, error             behind it a file has a hole to its end: nothing but zeros
 //    list(path) -> names | nil, error                 all but "." and "..", in no order
 #pragma once

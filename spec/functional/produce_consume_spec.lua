@@ -208,6 +208,19 @@ describe("luka produce", function()
     assert.falsy(terminal.screen:find("records", 1, true))
   end)
 
+  it("ends at Ctrl-C also while nobody writes to the FIFO that it reads", function()
+    local t = topic()
+    local fifo = unit.temp_dir() .. "/fifo"
+    assert.equal(0, stat.mkfifo(fifo))
+    local program = process.start({ PROGRAM, "produce", t.name, fifo }, { env = { LUKA_BROKER = address } })
+    wait_until("it looks at signals", function()
+      local status = unit.read_file(("/proc/%d/status"):format(program.pid)) or ""
+      return tonumber(status:match "SigBlk:%s*%x*(%x)" or "0", 16) % 4 >= 2
+    end)
+    program:kill(signal.SIGINT)
+    assert.same({ 130, "", "" }, { program:wait() })
+  end)
+
   it("shows progress on a terminal, and takes it away at the end", function()
     local t = topic()
     local fifo = unit.temp_dir() .. "/fifo"

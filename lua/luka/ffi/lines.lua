@@ -15,7 +15,7 @@ local C = ffi.C
 local M = {}
 
 local BUFFER_SIZE = 256 * 1024
-local O_CLOEXEC = 524288
+local O_NONBLOCK, O_CLOEXEC = 2048, 524288
 
 ---@class luka.Lines
 ---@field bytes ffi.cdata*  uint8_t *, changes when more is read
@@ -39,13 +39,13 @@ function M.new(fd, longest)
   }, Lines)
 end
 
---- Opens a file for reading.
+--- Opens a file for reading. A FIFO that nobody writes to yet is waited for where signals are looked at, not here.
 ---
 ---@param path string
 ---@return integer? fd  libc.close()
 ---@return string? err
 function M.open(path)
-  local fd = C.open(path, O_CLOEXEC)
+  local fd = C.open(path, O_NONBLOCK + O_CLOEXEC)
   if fd < 0 then return nil, libc.error_text() end
   return fd
 end
