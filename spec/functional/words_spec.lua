@@ -462,6 +462,7 @@ describe("words", function()
     it("wants seconds and a function", function()
       refuses("", {
         ["watch(0, topics)"] = "watch: got 0, expected seconds, from 0.1 to 86400: watch(1, topics)",
+        ["watch(0/0, topics)"] = "watch: got nan, expected seconds, from 0.1 to 86400: watch(1, topics)",
         ["watch(topics)"] = "watch: got a function, expected seconds, from 0.1 to 86400: watch(1, topics)",
         ["watch(1)"] = "watch: got nil, expected a function: watch(1, topics)",
       })

@@ -58,7 +58,7 @@ function M.new(context)
   end
 
   function words.watch(seconds, fn)
-    if type(seconds) ~= "number" or seconds < 0.1 or seconds > 86400 then
+    if type(seconds) ~= "number" or not (seconds >= 0.1 and seconds <= 86400) then
       arguments.refuse("watch", seconds, "seconds, from 0.1 to 86400: watch(1, topics)")
     end
     if type(fn) ~= "function" then arguments.refuse("watch", fn, "a function: watch(1, topics)") end
