@@ -244,7 +244,9 @@ describe("bounded table functions", function()
   it("refuse what the library refuses", function()
     for _, call in ipairs {
       "insert()", "insert(1, 2)", "insert({})", "insert({}, {}, 1)", "insert({}, 1, 2, 3)", "remove(1)", "remove({}, {})",
-      "maxn()", "move()", "move({}, 1, 2)", "move({}, {}, 1, 1)", "move({}, 1, 1, 1, 5)", "sort(1)", "sort({}, 1)", "concat(1)", "concat({ {} })", "concat({ 1 }, {})" } do
+      "maxn()", "move()", "move({}, 1, 2)", "move({}, {}, 1, 1)", "move({}, 1, 1, 1, 5)",
+      "sort(1)", "sort({}, 1)", "concat(1)", "concat({ {} })", "concat({ 1 }, {})"
+    } do
       local ours = select(2, run('local M = require "luka.sandbox.tables" M.' .. call))
       local theirs = select(2, run("table." .. call))
       assert.equal((theirs:gsub("^[^ ]+:%d+: ", "")), (ours:gsub("^[^ ]+:%d+: ", "")))
