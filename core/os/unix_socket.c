@@ -90,12 +90,15 @@ static int unix_socket_bind(int fd, const char *path, const struct sockaddr_un *
   return 0;
 }
 
-/// Nobody can connect before listen(2), so the mode is right in time.
+/// The mode is set before there is a name, which somebody might put something else at.
 static int unix_socket_open(int fd, const char *path, const struct sockaddr_un *address, int backlog, uint64_t *inode)
 {
+  if (fchmod(fd, S_IRUSR | S_IWUSR) != 0) {
+    return error_set_errno(errno, "cannot set the mode of the socket %s", path);
+  }
   TRY(unix_socket_bind(fd, path, address));
   struct stat made;
-  if (chmod(path, S_IRUSR | S_IWUSR) != 0 || lstat(path, &made) != 0 || listen(fd, backlog) != 0) {
+  if (lstat(path, &made) != 0 || listen(fd, backlog) != 0) {
     int err = errno;
     unlink(path);
     return error_set_errno(err, "cannot open the socket %s", path);

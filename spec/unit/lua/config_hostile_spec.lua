@@ -33,6 +33,10 @@ describe("an endless configuration", function()
     ["a loop in code made by load"] = "\nload('while true do end')()",
     ["a loop that reads code for load"] = "\nload(function() return ' ' end)",
     ["large strings in a loop"] = "\nfor i = 1, 1e9 do local s = ('x'):rep(1e7) end",
+    ["a stretch of a list that is moved"] = "\ntable.move({}, 1, 2 ^ 31 - 1, 1)",
+    ["a stretch of a list that is moved far"] = "\ntable.move({ 1 }, -2 ^ 31, 2 ^ 31 - 1, 5)",
+    ["the end of a list without one"] =
+      "\nlocal t = {} for i = 1, 1e6 do t[i * 1.5] = i end while true do table.maxn(t) end",
     ["numbers of many digits"] = "\nlocal s = ('1'):rep(14e6) while true do tonumber(s) end",
     ["comparisons of long strings"] =
       "\nlocal a = ('a'):rep(14e6) local b = a .. 'b' a = a .. 'a' while true do local _ = a < b end",

@@ -201,8 +201,61 @@ describe("bounded table functions", function()
     ]==])
   end)
 
+  it("move, insert and remove as the library does", function()
+    assert.equal("same", run [==[
+      local tables = require "luka.sandbox.tables"
+      local function list(size)
+        local out = {}
+        for i = 1, size do out[i] = i end
+        return out
+      end
+      local function same(a, b)
+        for key, value in pairs(a) do assert(b[key] == value) end
+        for key, value in pairs(b) do assert(a[key] == value) end
+      end
+      for _, case in ipairs { { 1, 5000, 2 }, { 2, 5000, 1 }, { 1, 5000, 5001 }, { 1, 5, 2 }, { 5, 1, 9 }, { 100, 4999, 3000 } } do
+        local first, last, at = unpack(case)
+        same(table.move(list(5000), first, last, at), tables.move(list(5000), first, last, at))
+        same(table.move(list(5000), first, last, at, {}), tables.move(list(5000), first, last, at, {}))
+      end
+      for _, size in ipairs { 0, 1, 3, 5000 } do
+        for _, at in ipairs { 1, 2, size, size + 1 } do
+          local a, b = list(size), list(size)
+          if at > 0 then
+            table.insert(a, at, "x")
+            tables.insert(b, at, "x")
+            same(a, b)
+          end
+          assert(table.remove(a, at) == tables.remove(b, at))
+          assert(table.remove(a) == tables.remove(b))
+          same(a, b)
+        end
+      end
+      assert(tables.maxn { 1, 2, [9] = 3 } == 9)
+      return "same"
+    ]==])
+  end)
+
+  it("do not count to places that are far before a list", function()
+    for call, message in pairs {
+      ["insert({}, 0, 1)"] = "bad argument #2 to 'insert' (position out of bounds)",
+      ["insert({}, -2 ^ 31, 1)"] = "bad argument #2 to 'insert' (position out of bounds)",
+      ["insert({}, 2 ^ 40, 1)"] = "bad argument #2 to 'insert' (position out of bounds)",
+      ["insert({}, 0 / 0, 1)"] = "bad argument #2 to 'insert' (position out of bounds)",
+      ["remove({}, -2 ^ 31)"] = "bad argument #2 to 'remove' (position out of bounds)",
+      ["remove({ 1 }, 0 / 0)"] = "bad argument #2 to 'remove' (position out of bounds)",
+    } do
+      local _, text = run('local M = require "luka.sandbox.tables"\nM.' .. call)
+      assert.equal("chunk.lua:2: " .. message, text)
+    end
+  end)
+
   it("refuse what the library refuses", function()
-    for _, call in ipairs { "sort(1)", "sort({}, 1)", "concat(1)", "concat({ {} })", "concat({ 1 }, {})" } do
+    for _, call in ipairs {
+      "insert()", "insert(1, 2)", "insert({})", "insert({}, {}, 1)", "insert({}, 1, 2, 3)", "remove(1)", "remove({}, {})",
+      "maxn()", "move()", "move({}, 1, 2)", "move({}, {}, 1, 1)", "move({}, 1, 1, 1, 5)",
+      "sort(1)", "sort({}, 1)", "concat(1)", "concat({ {} })", "concat({ 1 }, {})"
+    } do
       local ours = select(2, run('local M = require "luka.sandbox.tables" M.' .. call))
       local theirs = select(2, run("table." .. call))
       assert.equal((theirs:gsub("^[^ ]+:%d+: ", "")), (ours:gsub("^[^ ]+:%d+: ", "")))
