@@ -72,22 +72,6 @@ describe("The console's", function()
       assert.equal(1500000, console:eval(big).values[1].value)
     end)
 
-    it("gives plans of retention the times of the new passes", function()
-      start ""
-      requests.create(client, "a", { configs = { ["retention.ms"] = "1" } })
-      assert.is_true(console:eval("produce('a', 'v')").ok)
-      local function due_in_minutes()
-        local result = console:eval "(topic('a'):retention_plan()[1].due_time - os.time() * 1000) / 60000"
-        assert.is_true(result.ok, result.error)
-        return result.values[1].value
-      end
-      assert.is_true(due_in_minutes() <= 1)
-      reload.write(broker, "broker { log_retention_check_interval_ms = hours(2) }")
-      assert.equal("applied", rows()[1].outcome)
-      local due = due_in_minutes()
-      assert.is_true(due > 118 and due < 120.1, due)
-    end)
-
     it("shows texts that are no UTF-8", function()
       start ""
       reload.write(broker, 'broker { broker_rack = "a\\255b" }')
