@@ -11,7 +11,11 @@
 #include "lua/state.h"
 #include "lua/task.h"
 
-enum { SCRIPT_RESERVE_BYTES = 24 * 1024 * 1024 }; ///< for internal code, beyond lua_memory
+/// For internal code, beyond lua_memory: a part of it too, as LuaJIT's table of texts doubles at once, whoever made them.
+static size_t script_reserve_bytes(size_t memory_bytes)
+{
+  return (size_t)24 * 1024 * 1024 + memory_bytes / 3;
+}
 
 /// Registry key of the table of events; its address counts.
 static const char script_events_key;
@@ -78,7 +82,8 @@ static void script_on_limits(struct mail *mail)
   script->options.memory_bytes = limits->memory_bytes;
   script->options.budget_ms = limits->budget_ms;
   if (script->state != NULL) {
-    lua_state_set_limits(script->state, limits->memory_bytes, limits->budget_ms);
+    lua_state_set_limits(script->state, limits->memory_bytes, script_reserve_bytes(limits->memory_bytes),
+                         limits->budget_ms);
   }
   mem_free(limits);
 }
@@ -169,7 +174,7 @@ static bool script_make_state(struct script *script)
 {
   struct lua_state_limits limits = {
       .memory_bytes = script->options.memory_bytes,
-      .reserve_bytes = SCRIPT_RESERVE_BYTES,
+      .reserve_bytes = script_reserve_bytes(script->options.memory_bytes),
       .budget_ms = script->options.budget_ms,
   };
   struct lua_state_failure failure;

@@ -61,9 +61,10 @@ int lua_state_new(const struct lua_state_limits *limits, struct lua_state **stat
   return 0;
 }
 
-void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, int budget_ms)
+void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, size_t reserve_bytes, int budget_ms)
 {
   state->limits.memory_bytes = memory_bytes < LUA_STATE_MEMORY_MIN ? LUA_STATE_MEMORY_MIN : memory_bytes;
+  state->limits.reserve_bytes = reserve_bytes;
   state->limits.budget_ms = budget_ms;
   if (state->used_bytes > state->limits.memory_bytes / 2) {
     state_collect(state); // or garbage that was fine before would fail what comes next

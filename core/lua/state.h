@@ -50,8 +50,8 @@ int lua_state_new(const struct lua_state_limits *limits, struct lua_state **stat
 /// NULL is fine.
 void lua_state_delete(struct lua_state *state);
 
-/// Changes the memory cap and the budget, for calls that come. Between calls.
-void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, int budget_ms);
+/// Changes the memory cap, the reserve and the budget, for calls that come. Between calls.
+void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, size_t reserve_bytes, int budget_ms);
 
 /// Runs `fn` in protected mode with `arg` as its one argument, a light userdata, under the limits.
 ///

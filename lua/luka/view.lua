@@ -233,6 +233,14 @@ local function list_view(rows, columns, state)
   return out
 end
 
+--- Whether a value is shown as a list or a record, and not as plain Lua.
+---
+---@param value any
+---@return boolean
+function M.has_form(value)
+  return type(value) == "table" and (how[value] ~= nil or columns_of(value) ~= nil)
+end
+
 --- What is sent to show a value: { kind = "list", columns =, rows = }, { kind = "record", fields =, value = } or
 --- { kind = "plain", value = }. Runs the functions of live objects, and no other code of anybody's.
 ---

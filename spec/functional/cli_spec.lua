@@ -77,6 +77,8 @@ describe("luka help", function()
 
   it("says what serves for a config of Kafka's that is none here", function()
     assert.equal("log_dirs, Kafka's log.dirs\n  Is set by `data` here.\n", (run("help", "log.dirs")))
+    assert.equal("hook is not supported yet.\n", (run("help", "hook")))
+    assert.equal("zookeeper is not supported yet.\n", (run("help", "zookeeper")))
     assert.equal("broker_heartbeat_interval_ms, Kafka's broker.heartbeat.interval.ms\n  Is not supported yet.\n",
       (run("help", "broker.heartbeat.interval.ms")))
   end)

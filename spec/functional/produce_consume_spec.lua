@@ -321,12 +321,13 @@ describe("luka consume", function()
 
   for _, case in ipairs {
     { "earliest", "a\nb\n\0\254\n\n" },
+    { "beginning", "a\nb\n\0\254\n\n" },
     { "2", "\0\254\n\n" },
     { "4", "" },
     { "99", "" },
     { "-1", "\n" },
     { "-99", "a\nb\n\0\254\n\n" },
-    { "latest", "" },
+    { "latest", "" }, { "end", "" },
     { "@1700000001000", "b\n\0\254\n\n" },
     { "@1700000001001", "\0\254\n\n" },
     { "2023-11-14", "a\nb\n\0\254\n\n" },

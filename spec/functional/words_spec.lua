@@ -66,6 +66,15 @@ describe("words", function()
       assert.matches(name .. "\t0", table.concat(session.printed, "\n"), 1, true)
     end)
 
+    it("is printed as a table, and with other values as Lua does", function()
+      local name = create()
+      session.shown = {}
+      session:run(('print(topics "%s")'):format(name))
+      assert.same({ "list", name }, { session.shown[1].kind, session.shown[1].rows[1].name })
+      session:run 'print("are", { 1 })'
+      assert.matches("^are\ttable: 0x", session.printed[#session.printed])
+    end)
+
     it("is empty where nothing has the name", function() assert.same({}, session:view('topics "nothing has this"').rows) end)
 
     it("wants a part of a name", function()

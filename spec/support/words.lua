@@ -61,11 +61,7 @@ function M.session(broker, native)
   end }
   self.context = { admin = admin.new(interruptible), task = task_of(self), native = native or {} }
   self.words = words.new(self.context)
-  self.env = setmetatable({ print = function(...)
-    local out = {}
-    for i = 1, select("#", ...) do out[i] = tostring((select(i, ...))) end
-    self.printed[#self.printed + 1] = table.concat(out, "\t")
-  end }, { __index = function(_, name)
+  self.env = setmetatable({}, { __index = function(_, name)
     local word = self.words[name]
     if word == nil then word = _G[name] end
     return word

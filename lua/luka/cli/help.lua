@@ -56,6 +56,14 @@ local function refuse(name, nearest_key)
   error({ code = "usage", message = message }, 0)
 end
 
+--- What to say of a key or a word of config.lua that is to come; nil when it is none.
+local function later(name)
+  local schema = require "luka.config.schema"
+  local key = require("luka.config.names").snake(name)
+  if not (schema.BROKER_LATER[key] or schema.TOPIC_LATER[key] or schema.WORDS_LATER[key]) then return nil end
+  return ("%s is not supported yet.\n"):format(name)
+end
+
 ---@param _ luka.GivenOptions
 ---@param arguments string[]
 ---@return integer status
@@ -71,7 +79,7 @@ function M.run(_, arguments)
   end
   local about, nearest = block(name), nil
   if not about then about, nearest = require("luka.config.schema").describe(name) end
-  about = about or foreign(name)
+  about = about or foreign(name) or later(name)
   if not about then refuse(name, nearest) end
   io.stdout:write(about)
   return 0

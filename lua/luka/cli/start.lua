@@ -4,6 +4,9 @@ local client = require "luka.cli.client"
 
 local M = {}
 
+--- What kcat calls them.
+local WORDS = { beginning = "earliest", ["end"] = "latest" }
+
 local ALLOWED = "earliest, latest, an offset, -N, a time such as 2026-01-31T12:00:00Z, or @MS since 1970"
 
 local EXACT_MAX = 2 ^ 53
@@ -53,6 +56,7 @@ end
 ---@param text string
 ---@return luka.ConsumeStart
 function M.parse(text)
+  text = WORDS[text] or text
   if text == "earliest" or text == "latest" then return { kind = text } end
   local mark, digits = text:match "^([-@]?)(%d+)$"
   local number = digits and #digits < 17 and tonumber(digits)

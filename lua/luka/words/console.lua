@@ -5,6 +5,7 @@ local environment = require "luka.sandbox.environment"
 local help = require "luka.words.help"
 local schema = require "luka.config.schema"
 local units = require "luka.units"
+local view = require "luka.view"
 
 local M = {}
 
@@ -25,7 +26,7 @@ M.entries = {
   { name = "print", group = "console", type = "fun(...: any)",
     text = "Prints values, with tabs between them.",
     usage = "print(value, ...)",
-    about = "Results of a line are shown without it. A list or a record is shown better by returning it.",
+    about = "Results of a line are shown without it. A list or a record, alone, is shown as a table.",
     example = 'for _, t in ipairs(topics()) do print(t.name, t.records) end' },
   { name = "admin", group = "console", type = "luka.Admin",
     text = "The administration with Kafka's names, for scripts.",
@@ -64,6 +65,7 @@ function M.new(context)
   end
 
   function words.print(...)
+    if select("#", ...) == 1 and view.has_form((...)) then return context.task.show((...)) end
     local parts = {}
     for i = 1, select("#", ...) do
       local part = tostring((select(i, ...)))

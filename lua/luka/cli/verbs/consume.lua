@@ -5,8 +5,8 @@ local client = require "luka.cli.client"
 local EXACT_MAX = 2 ^ 53
 
 local options = {
-  { name = "from", short = "o", value = "PLACE", text = "where to begin: earliest (the default); latest: what comes from "
-    .. "now on; an offset; -N: the last N records of each partition; a time, 2026-01-31, 2026-01-31T12:00:00Z or @MS since "
+  { name = "from", short = "o", value = "PLACE", text = "where to begin: earliest or beginning (the default); latest or end: "
+    .. "what comes from now on; an offset; -N: the last N records of each partition; a time, 2026-01-31, 2026-01-31T12:00:00Z or @MS since "
     .. "1970: the first record from then on" },
   { name = "count", short = "c", value = "COUNT", kind = "integer", min = 1, max = EXACT_MAX, text = "end after so many records" },
   { name = "exit", short = "e", text = "end when all that is there was printed" },
