@@ -68,6 +68,16 @@ teardown(function()
   assert.equal(0, broker:stop())
 end)
 
+--- The writing end of a FIFO that a program reads; opening it would wait for ever if the program has ended.
+local function writer_of(fifo)
+  local fd
+  wait_until("the FIFO is read", function()
+    fd = fcntl.open(fifo, fcntl.O_WRONLY + fcntl.O_NONBLOCK)
+    return fd ~= nil
+  end)
+  return fd
+end
+
 describe("luka produce", function()
   it("makes a record of each line, of bytes of any kind; the last needs no newline", function()
     local t = topic()
@@ -185,7 +195,7 @@ describe("luka produce", function()
     assert.equal(0, stat.mkfifo(fifo))
     local program = process.start({ PROGRAM, "produce", "-X", "message.timeout.ms=1000", t.name, fifo },
       { env = { LUKA_BROKER = "127.0.0.1:" .. other.port } })
-    local fd = assert(fcntl.open(fifo, fcntl.O_WRONLY))
+    local fd = writer_of(fifo)
     unistd.write(fd, "one\n")
     wait_until("the first is delivered", function() return requests.end_offset(mine, t) == 1 end)
     mine:close()
@@ -226,7 +236,7 @@ describe("luka produce", function()
     local fifo = unit.temp_dir() .. "/fifo"
     assert.equal(0, stat.mkfifo(fifo))
     local terminal = terminals.start({ PROGRAM, "produce", t.name, fifo }, { env = { LUKA_BROKER = address } })
-    local fd = assert(fcntl.open(fifo, fcntl.O_WRONLY))
+    local fd = writer_of(fifo)
     unistd.write(fd, ("x\n"):rep(1234))
     terminal:wait_for "\r\27[K"
     terminal:wait_for "1,234 records, 1.2 KiB, "
@@ -240,7 +250,7 @@ describe("luka produce", function()
     local fifo = unit.temp_dir() .. "/fifo"
     assert.equal(0, stat.mkfifo(fifo))
     local program = process.start({ PROGRAM, "produce", t.name, fifo }, { env = { LUKA_BROKER = address } })
-    local fd = assert(fcntl.open(fifo, fcntl.O_WRONLY))
+    local fd = writer_of(fifo)
     unistd.write(fd, "x\n")
     wait_until("the line is there", function() return requests.end_offset(client, t) == 1 end)
     unistd.close(fd)
