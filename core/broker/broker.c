@@ -8,9 +8,9 @@
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> the controller ends what it is at and
-// refuses the rest, while all loops still run to hear of it -> periodic work stopped -> control -> pool -> workers ->
-// logs closed, markers written -> metastore.
+// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> the controller ends
+// what it is at and refuses the rest, while all loops still run to hear of it -> periodic work stopped -> control ->
+// pool -> workers -> logs closed, markers written -> metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>

@@ -11,7 +11,8 @@
 #include "lua/state.h"
 #include "lua/task.h"
 
-/// For internal code, beyond lua_memory: a part of it too, as LuaJIT's table of texts doubles at once, whoever made them.
+/// For internal code, beyond lua_memory: a part of it too, as LuaJIT's table of texts doubles at once, whoever made
+/// them.
 static size_t script_reserve_bytes(size_t memory_bytes)
 {
   return (size_t)24 * 1024 * 1024 + memory_bytes / 3;
