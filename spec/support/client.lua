@@ -77,23 +77,24 @@ function Client:wait_until_read()
 end
 
 --- Waits for an event until a deadline; false when it did not come.
-local function wait_for(fd, event, deadline)
+--- Waits for an event of a socket, "IN" or "OUT", until a time of now_ms(); whether it came.
+function M.wait_for(fd, event, deadline)
   local left = deadline - M.now_ms()
   if left < 0 then return false end
   local ready = poll.poll({ [fd] = { events = { [event] = true } } }, left)
   return ready and ready > 0
 end
 
---- Sends bytes as they are. Returns false when the connection is closed.
-function Client:send(bytes)
+--- Sends bytes as they are over a socket that does not block. Returns false when the connection is closed.
+function M.send(fd, bytes)
   local deadline = M.now_ms() + M.PATIENCE_MS
   local at = 1
   while at <= #bytes do
-    local sent, message, code = socket.send(self.fd, bytes:sub(at, at + 65535))
+    local sent, message, code = socket.send(fd, bytes:sub(at, at + 65535))
     if sent then
       at = at + sent
     elseif code == errno.EAGAIN then
-      if not wait_for(self.fd, "OUT", deadline) then error("the broker does not read what is sent", 2) end
+      if not M.wait_for(fd, "OUT", deadline) then error("the broker does not read what is sent", 2) end
     elseif code == errno.EPIPE or code == errno.ECONNRESET then
       return false
     else
@@ -102,6 +103,9 @@ function Client:send(bytes)
   end
   return true
 end
+
+--- Sends bytes as they are. Returns false when the connection is closed.
+function Client:send(bytes) return M.send(self.fd, bytes) end
 
 --- Sends a payload behind its length.
 function Client:send_frame(payload)
@@ -112,7 +116,7 @@ end
 
 --- Reads what is there once. True, or nil and "timeout" or "closed".
 local function receive_some(self, deadline)
-  if not wait_for(self.fd, "IN", deadline) then return nil, "timeout" end
+  if not M.wait_for(self.fd, "IN", deadline) then return nil, "timeout" end
   local bytes, message, code = socket.recv(self.fd, 65536)
   if bytes == nil then
     if code == errno.EAGAIN then return true end

@@ -7,7 +7,6 @@
 local cjson = require "cjson"
 local errno = require "posix.errno"
 local fcntl = require "posix.fcntl"
-local poll = require "posix.poll"
 local socket = require "posix.sys.socket"
 local unistd = require "posix.unistd"
 local client = require "spec.support.client"
@@ -50,29 +49,8 @@ function Console:close()
   self.fd = nil
 end
 
-local function wait_for(fd, event, deadline)
-  local left = deadline - client.now_ms()
-  return left >= 0 and (poll.poll({ [fd] = { events = { [event] = true } } }, left) or 0) > 0
-end
-
 --- Sends bytes as they are; false when the connection is closed.
-function Console:send_bytes(bytes)
-  local deadline = client.now_ms() + client.PATIENCE_MS
-  local at = 1
-  while at <= #bytes do
-    local sent, message, code = socket.send(self.fd, bytes:sub(at, at + 65535))
-    if sent then
-      at = at + sent
-    elseif code == errno.EAGAIN then
-      if not wait_for(self.fd, "OUT", deadline) then error("the broker does not read what is sent", 2) end
-    elseif code == errno.EPIPE or code == errno.ECONNRESET then
-      return false
-    else
-      error(message, 2)
-    end
-  end
-  return true
-end
+function Console:send_bytes(bytes) return client.send(self.fd, bytes) end
 
 --- A text behind its length.
 function M.frame(text)
@@ -100,7 +78,7 @@ function Console:receive(timeout_ms)
         return cjson.decode(self.text)
       end
     end
-    if not wait_for(self.fd, "IN", deadline) then return nil, "timeout" end
+    if not client.wait_for(self.fd, "IN", deadline) then return nil, "timeout" end
     local bytes, message, code = socket.recv(self.fd, 65536)
     if bytes == "" or not bytes and code == errno.ECONNRESET then return nil, "closed" end
     if not bytes and code ~= errno.EAGAIN then error(message, 2) end

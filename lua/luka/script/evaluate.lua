@@ -15,9 +15,10 @@ local M = {}
 --- Longest message of an error, bytes, and the most globals that are looked through for a misspelt one.
 local MESSAGE_MAX, NAMES_MAX = 4096, 1000
 
---- Longest name that may have been meant, and how much of a line is looked at for what was meant, bytes: errors are
---- explained outside of the task, where nothing is interrupted, and both take the square of it.
-local NAME_MAX, LINE_MAX = 64, 1000
+--- Longest name that may have been meant, bytes: errors are explained outside of the task, where nothing is interrupted,
+--- and it takes the square of it. (Of a line luka.config.explain looks at the beginning only.)
+local NAME_MAX = 64
+
 --- Shows a result. A word that was named, and not called, is explained: there is nothing else to see.
 local function show_value(value)
   local kind = type(value)
@@ -59,11 +60,11 @@ function M.new(source, name, env)
   end
 end
 
---- A line of the source text, cut when it is long.
+--- A line of the source text.
 local function line_of(source, number)
   for line in (source .. "\n"):gmatch "([^\n]*)\n" do
     number = number - 1
-    if number == 0 then return line:sub(1, LINE_MAX) end
+    if number == 0 then return line end
   end
   return ""
 end

@@ -6,15 +6,7 @@ local wire = require "spec.support.wire"
 local codec = require "luka.wire.codec"
 local schema = require "luka.wire.schema"
 
-local entries = walk.golden()
-local by_message, names = {}, {}
-for _, entry in ipairs(entries) do
-  if not by_message[entry.message] then
-    by_message[entry.message] = {}
-    names[#names + 1] = entry.message
-  end
-  table.insert(by_message[entry.message], entry)
-end
+local by_message, names = walk.golden_by_message()
 
 local function plain(number)
   if type(number) ~= "cdata" then return number end

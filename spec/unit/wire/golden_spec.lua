@@ -4,15 +4,7 @@ local ffi = require "ffi"
 local unit = require "spec.support.unit"
 local walk = require "spec.unit.wire.walk"
 
-local entries = walk.golden()
-local by_message, names = {}, {}
-for _, entry in ipairs(entries) do
-  if not by_message[entry.message] then
-    by_message[entry.message] = {}
-    names[#names + 1] = entry.message
-  end
-  table.insert(by_message[entry.message], entry)
-end
+local by_message, names, entries = walk.golden_by_message()
 
 local function describe_entry(entry, text)
   return ("version %d, %s: %s"):format(entry.version, entry.hex:sub(1, 200), text)

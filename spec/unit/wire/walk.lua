@@ -336,4 +336,21 @@ function M.golden()
   return list
 end
 
+--- The same by message, and the names of the messages in the order of the file.
+---
+---@return table<string, table[]> by_message
+---@return string[] names
+---@return table[] list
+function M.golden_by_message()
+  local list, by_message, names = M.golden(), {}, {}
+  for _, entry in ipairs(list) do
+    if not by_message[entry.message] then
+      by_message[entry.message] = {}
+      names[#names + 1] = entry.message
+    end
+    table.insert(by_message[entry.message], entry)
+  end
+  return by_message, names, list
+end
+
 return M
