@@ -104,8 +104,8 @@ int main(int argc, char **argv)
       int fd = ready[i].data.fd;
       if (fd == listener) {
         MUST(socket_accept(listener, &fd, (char[SOCKET_PEER_SIZE]){0}) == 0 && fd < FD_MAX);
-        socket_tune(fd, 0, 0);
-        connections[fd] = (struct connection){0};
+        socket_tune(fd, 102400, 0); // Kafka's socket.send.buffer.bytes: what is under way stays in the caches
+        connections[fd] = (struct connection){.at = file_bytes / 8 * (peers % 8)}; // as of several partitions
         event = (struct epoll_event){.events = mode == 's' ? EPOLLIN | EPOLLOUT | EPOLLET : EPOLLIN, .data.fd = fd};
         MUST(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0 && ++peers > 0);
       } else {
