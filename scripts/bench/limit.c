@@ -4,7 +4,7 @@
 // --raw` is the peer: the same generator, batches, connections, depth and receives as for a broker.
 //   limit receive FILE  receives 256 KiB at a time, CRC-32C over them, appends them with pwrite(2)
 //   limit map FILE      the same, but receives into a mapping of the file
-//   limit send FILE     answers each request with 4 MiB by sendfile(2) of FILE, round and round
+//   limit send FILE     answers each request with 1 MiB by sendfile(2) of FILE, round and round
 //   limit echo          no log: answers each frame, the floor of a small request
 // All but send answer each request with a Produce response, so no more is under way than with a broker: without answers
 // full sockets cost twice the time. Prints its port of 127.0.0.1; when all who connected are gone, one line of JSON.
@@ -22,7 +22,7 @@
 #include "base/bytes.h"
 #include "base/crc.h"
 #include "os/socket.h"
-enum { PIECE = 256 * 1024, SENT = 4 * 1024 * 1024, HEAD = 12, FD_MAX = 20000 };
+enum { PIECE = 256 * 1024, SENT = 1024 * 1024, HEAD = 12, FD_MAX = 20000 };
 #define MAP_BYTES (INT64_C(16) << 30) // more than is ever appended; the file is cut at the end
 static const uint8_t ANSWER[56] = {0, 0, 0, 52, 0, 0, 0, 0, 0, 2, 6, 'l', 'i', 'm', 'i', 't', 2, [47] = 1};
 static struct connection {

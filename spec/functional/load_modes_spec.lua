@@ -147,7 +147,7 @@ describe("the load generator's ways of measuring", function()
       file:write(("x"):rep(100000))
       file:close()
       local report, out = limit("send " .. dir .. "/sent", "fetch --connections 3 --requests 10")
-      assert.same({ 10, 10 * 4194304, 10 * 4194304 }, { out.fetch.requests, out.fetch.bytes, report.bytes })
+      assert.same({ 10, 10 * 1048576, 10 * 1048576 }, { out.fetch.requests, out.fetch.bytes, report.bytes })
     end)
   end)
 
