@@ -91,7 +91,7 @@ run: ## set up, build, start the broker with config.lua (ARGS="--set workers=2")
 
 test: ## set up, build, run the specs (SPEC=spec/unit/log, SAN=1, SAN=thread)
 	$(Q)scripts/setup build test $(if $(findstring clang,$(CC)),clang)
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/faults.so"
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/limit $(OUT)/pages $(OUT)/faults.so"
 	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --faults $(OUT)/faults.so --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
 
 lint: ## formatting, layers, clang-tidy, luacheck
@@ -110,7 +110,7 @@ format: ## format the C sources
 
 bench: ## build the load generator and print how to use it
 	$(Q)scripts/setup build
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(OUT)/load"
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(OUT)/load $(OUT)/limit $(OUT)/pages"
 	$(Q)$(OUT)/load --help
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
@@ -184,7 +184,11 @@ $(RUNNER): $(SPEC_OBJ) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-$(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/*.c))) $(OBJ)
+$(OUT)/load: $(patsubst %.c,$(OUT)/%.o,scripts/bench/histogram.c $(sort $(wildcard scripts/bench/load*.c))) $(OBJ)
+	$(call say,link $@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(OUT)/limit $(OUT)/pages: $(OUT)/%: $(OUT)/scripts/bench/%.o $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 

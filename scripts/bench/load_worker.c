@@ -20,8 +20,7 @@
 #include "os/clock.h"
 
 enum {
-  SEND_SLOTS = 64, ///< requests of one sendmsg(2)
-  INPUT_FIRST_ROOM = 64 * 1024,
+  SEND_SLOTS = 64,            ///< requests of one sendmsg(2)
   RECEIVE_BYTES = 256 * 1024, ///< room for one recv(2)
   EVENTS = 256,
 };
@@ -36,16 +35,26 @@ void load_count_error(struct load_counts *counts, const char *format, ...)
   }
 }
 
+/// Nothing more will be sent on it.
+static void retire(struct load_connection *connection)
+{
+  connection->worker->active_count -= !connection->is_done;
+  connection->is_done = true;
+}
+
 static void drop(struct load_connection *connection, const char *why)
 {
-  struct load_counts *counts = &connection->worker->counts;
+  struct load_worker *worker = connection->worker;
+  struct load_counts *counts = &worker->counts;
   if (counts->disconnects++ == 0 && counts->errors == 0) {
     snprintf(counts->first_error, sizeof counts->first_error, "connection lost: %s", why);
   }
   counts->unanswered += connection->next - connection->oldest;
+  worker->outstanding -= connection->next - connection->oldest;
   close(connection->fd);
   connection->fd = -1;
   connection->oldest = connection->unsent = connection->next;
+  retire(connection);
 }
 
 static void watch(struct load_connection *connection, bool is_blocked)
@@ -87,6 +96,7 @@ static void advance(struct load_connection *connection, size_t sent)
     if (is_unanswered(connection->worker)) {
       connection->worker->role->answered(connection, slot, NULL, 0);
       count_answer(connection->worker, slot, clock_mono_ns());
+      connection->worker->outstanding--;
       connection->oldest++;
     }
   }
@@ -124,19 +134,24 @@ static void flush(struct load_connection *connection)
   }
   if (connection->fd >= 0) {
     // Without answers, room in the socket is what asks for the next request.
-    watch(connection, is_unanswered(connection->worker) && connection->worker->options->rate <= 0);
+    watch(connection, is_unanswered(connection->worker) && connection->worker->rate <= 0);
   }
+}
+
+/// Open loop: when the request with a number of the whole run is planned.
+static int64_t planned_at(const struct load_worker *worker, double number)
+{
+  return worker->start_ns + (int64_t)(number * 1e9 / worker->rate);
 }
 
 /// When the next request of a connection is planned; now for a closed loop.
 static int64_t planned_ns(const struct load_connection *connection, int64_t now_ns)
 {
   const struct load_worker *worker = connection->worker;
-  if (worker->options->rate <= 0) {
+  if (worker->rate <= 0) {
     return now_ns;
   }
-  double number = (double)connection->begun * worker->run_connections + connection->index;
-  return worker->start_ns + (int64_t)(number * 1e9 / worker->options->rate);
+  return planned_at(worker, (double)connection->begun * worker->run_connections + connection->index);
 }
 
 /// True when the connection's share of --requests is used up.
@@ -159,7 +174,7 @@ static void fill(struct load_connection *connection, int64_t now_ns)
     }
     struct load_slot *slot = &connection->slots[connection->next & (connection->slot_count - 1)];
     if (!worker->role->prepare(connection, slot)) {
-      connection->is_done = true;
+      retire(connection);
       break;
     }
     slot->planned_ns = planned;
@@ -169,14 +184,18 @@ static void fill(struct load_connection *connection, int64_t now_ns)
     bytes_put_u32(slot->prefix + 8, connection->next);
     connection->next++;
     connection->begun++;
+    worker->outstanding++;
+  }
+  if (is_used_up(connection)) {
+    retire(connection);
   }
   if (!connection->is_blocked) {
     flush(connection);
   }
 }
 
-/// Handles the whole answers that have come in.
-static void take_answers(struct load_connection *connection)
+/// Handles the whole answers that have come in. They came at once, so they share one look at the clock.
+static void take_answers(struct load_connection *connection, int64_t now_ns)
 {
   struct load_worker *worker = connection->worker;
   while (connection->fd >= 0 && connection->input_end - connection->input_start >= 4) {
@@ -194,7 +213,6 @@ static void take_answers(struct load_connection *connection)
       return;
     }
     struct load_slot *slot = &connection->slots[connection->oldest & (connection->slot_count - 1)];
-    int64_t now_ns = clock_mono_ns();
     int result = worker->role->answered(connection, slot, frame + 4, size);
     if (result < 0) {
       load_count_error(&worker->counts, "malformed answer: %s", error_last()->message);
@@ -202,6 +220,7 @@ static void take_answers(struct load_connection *connection)
       count_answer(worker, slot, now_ns);
     }
     arena_reset(&worker->arena);
+    worker->outstanding--;
     connection->oldest++;
     connection->input_start += 4 + size;
   }
@@ -229,67 +248,98 @@ static void make_room(struct load_connection *connection)
   }
 }
 
-static void receive(struct load_connection *connection)
+/// Lends the worker's buffer to a connection that holds no part of an answer: those whose answers come whole, thousands
+/// of them maybe, share one that stays in the processor's cache.
+static void lend_input(struct load_connection *connection)
 {
-  while (connection->fd >= 0) {
-    make_room(connection);
-    size_t room = connection->input_room - connection->input_end;
-    ssize_t n = recv(connection->fd, connection->input + connection->input_end, room, 0);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n < 0 && errno == EAGAIN) {
-      return;
-    }
-    if (n <= 0) {
-      drop(connection, n == 0 ? "closed by the broker" : strerror(errno));
-      return;
-    }
-    connection->input_end += (size_t)n;
-    take_answers(connection);
-    if (connection->input_start == connection->input_end) {
-      connection->input_start = connection->input_end = 0;
-    }
-    if ((size_t)n < room) {
-      return;
-    }
+  struct load_worker *worker = connection->worker;
+  if (worker->input == NULL) {
+    worker->input = mem_alloc(RECEIVE_BYTES);
+  }
+  if (connection->input == NULL) {
+    connection->input = worker->input;
+    connection->input_room = RECEIVE_BYTES;
   }
 }
 
-/// Sets the timer for the earliest planned request of a connection that could send it. Returns whether something is
-/// still to come: an answer, or a request.
-static bool plan(struct load_worker *worker, int64_t now_ns)
+/// Takes the worker's buffer back. What is left of an answer goes to a buffer of its own, which the connection keeps.
+static void return_input(struct load_connection *connection)
 {
-  int64_t earliest_ns = INT64_MAX;
-  bool is_busy = false;
-  for (int i = 0; i < worker->connection_count; i++) {
-    struct load_connection *connection = &worker->connections[i];
-    if (connection->fd < 0) {
-      continue;
-    }
-    is_busy = is_busy || connection->oldest != connection->next;
-    if (!connection->is_done && now_ns < worker->end_ns && !is_used_up(connection)) {
-      is_busy = true;
-      int64_t due_ns = planned_ns(connection, now_ns);
-      if (due_ns > now_ns && due_ns < earliest_ns) {
-        earliest_ns = due_ns;
-      }
-    }
+  if (connection->input != connection->worker->input) {
+    return;
   }
-  if (worker->options->rate > 0 && earliest_ns != INT64_MAX) {
-    struct itimerspec when = {.it_value = {.tv_sec = earliest_ns / 1000000000, .tv_nsec = earliest_ns % 1000000000}};
-    timerfd_settime(worker->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+  const uint8_t *left = connection->input + connection->input_start;
+  size_t size = connection->input_end - connection->input_start;
+  connection->input = NULL;
+  connection->input_room = connection->input_start = connection->input_end = 0;
+  if (size > 0) {
+    connection->input_room = RECEIVE_BYTES;
+    connection->input = mem_alloc(connection->input_room);
+    memcpy(connection->input, left, size);
+    connection->input_end = size;
   }
-  return is_busy;
+}
+
+/// Takes what has come: one recv(2), unless it filled all the room there was.
+///
+/// @return monotonic time at which it had come
+static int64_t receive(struct load_connection *connection)
+{
+  int64_t now_ns = 0;
+  size_t room = 0;
+  ssize_t n = 0;
+  do {
+    lend_input(connection);
+    make_room(connection);
+    room = connection->input_room - connection->input_end;
+    n = recv(connection->fd, connection->input + connection->input_end, room, 0);
+    now_ns = clock_mono_ns();
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+      break; // epoll says again what is left
+    }
+    if (n <= 0) {
+      drop(connection, n == 0 ? "closed by the broker" : strerror(errno));
+      break;
+    }
+    connection->input_end += (size_t)n;
+    take_answers(connection, now_ns);
+    if (connection->input_start == connection->input_end) {
+      connection->input_start = connection->input_end = 0;
+    }
+    return_input(connection);
+  } while (connection->fd >= 0 && (size_t)n == room);
+  return_input(connection);
+  return now_ns;
+}
+
+/// Open loop: sends what is due and sets the timer for what is next in the plan.
+static void send_due(struct load_worker *worker, int64_t now_ns)
+{
+  int64_t due_ns = 0;
+  while (worker->active_count > 0) {
+    struct load_connection *connection = &worker->connections[worker->due_number % worker->connection_count];
+    int64_t round = worker->due_number / worker->connection_count;
+    due_ns = planned_at(worker, (double)round * worker->run_connections + connection->index);
+    if (due_ns > now_ns || due_ns >= worker->end_ns) {
+      break;
+    }
+    fill(connection, now_ns);
+    worker->due_number++;
+  }
+  if (due_ns >= worker->end_ns) {
+    return;
+  }
+  struct itimerspec when = {.it_value = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000}};
+  timerfd_settime(worker->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 /// Planned requests whose time came and that were never sent.
 static void count_leftovers(struct load_worker *worker)
 {
+  worker->counts.unanswered += worker->outstanding;
   for (int i = 0; i < worker->connection_count; i++) {
     struct load_connection *connection = &worker->connections[i];
-    worker->counts.unanswered += connection->next - connection->oldest;
-    while (worker->options->rate > 0 && !connection->is_done && !is_used_up(connection) &&
+    while (worker->rate > 0 && (!connection->is_done || connection->fd < 0) && !is_used_up(connection) &&
            planned_ns(connection, 0) < worker->end_ns) {
       worker->counts.unsent++;
       connection->begun++;
@@ -297,38 +347,46 @@ static void count_leftovers(struct load_worker *worker)
   }
 }
 
+static void handle_event(struct load_worker *worker, const struct epoll_event *event)
+{
+  struct load_connection *connection = event->data.ptr;
+  if (connection == NULL) {
+    uint64_t ticks;
+    if (read(worker->timer_fd, &ticks, sizeof ticks) > 0) {
+      send_due(worker, clock_mono_ns());
+    }
+    return;
+  }
+  int64_t now_ns = 0;
+  if (connection->fd >= 0 && (event->events & EPOLLOUT) != 0) {
+    flush(connection);
+  }
+  if (connection->fd >= 0 && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
+    now_ns = receive(connection);
+  }
+  fill(connection, now_ns > 0 ? now_ns : clock_mono_ns());
+}
+
 void *load_worker_run(void *arg)
 {
   struct load_worker *worker = arg;
   struct epoll_event events[EVENTS];
   int64_t now_ns = clock_mono_ns();
-  for (int i = 0; i < worker->connection_count; i++) {
+  worker->active_count = worker->connection_count;
+  for (int i = 0; worker->rate <= 0 && i < worker->connection_count; i++) {
     fill(&worker->connections[i], now_ns);
   }
-  while (plan(worker, now_ns) && now_ns < worker->end_ns + (int64_t)LOAD_DRAIN_MS * 1000000) {
+  if (worker->rate > 0) {
+    send_due(worker, now_ns);
+  }
+  while ((worker->outstanding > 0 || (worker->active_count > 0 && now_ns < worker->end_ns)) &&
+         now_ns < worker->end_ns + (int64_t)LOAD_DRAIN_MS * 1000000) {
     int64_t left_ms = (worker->end_ns - now_ns) / 1000000 + 1;
     int count = epoll_wait(worker->epoll_fd, events, EVENTS, left_ms > 0 && left_ms < 1000 ? (int)left_ms : 1000);
-    now_ns = clock_mono_ns();
     for (int i = 0; i < count; i++) {
-      struct load_connection *connection = events[i].data.ptr;
-      if (connection == NULL) {
-        uint64_t ticks;
-        if (read(worker->timer_fd, &ticks, sizeof ticks) < 0) {
-          continue;
-        }
-        for (int c = 0; c < worker->connection_count; c++) {
-          fill(&worker->connections[c], now_ns);
-        }
-        continue;
-      }
-      if (connection->fd >= 0 && (events[i].events & EPOLLOUT) != 0) {
-        flush(connection);
-      }
-      if (connection->fd >= 0 && (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
-        receive(connection);
-      }
-      fill(connection, clock_mono_ns());
+      handle_event(worker, &events[i]);
     }
+    now_ns = clock_mono_ns();
   }
   count_leftovers(worker);
   return NULL;
@@ -365,8 +423,6 @@ static int open_connection(struct load_connection *connection)
     connection->slot_count *= 2;
   }
   connection->slots = mem_array(connection->slot_count, sizeof *connection->slots);
-  connection->input_room = INPUT_FIRST_ROOM;
-  connection->input = mem_alloc(connection->input_room);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
   if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) != 0) {
     return error_set_errno(errno, "epoll_ctl failed");
@@ -397,22 +453,25 @@ int load_workers_open(struct load_worker *workers, int count)
   for (int w = 0; w < count; w++) {
     workers[w].epoll_fd = workers[w].timer_fd = -1;
     workers[w].run_connections = options->connections;
+    // What is produced at a rate is fetched as it comes.
+    workers[w].rate = options->mode == LOAD_BOTH && workers[w].role == &load_fetch_role ? 0 : options->rate;
     workers[w].connections = mem_array((size_t)options->connections, sizeof(struct load_connection));
   }
   // One partition each, round and round; then the partitions that have no connection yet.
+  int32_t used = workers[0].role == &load_produce_role ? options->active : cluster->partition_count;
   for (int i = 0; i < options->connections; i++) {
     struct load_worker *worker = &workers[i % count];
     struct load_connection *connection = &worker->connections[worker->connection_count++];
     connection->worker = worker;
     connection->index = i;
     connection->fd = -1;
-    connection->broker = cluster->partitions[i % cluster->partition_count].broker;
-    if (i >= cluster->partition_count) {
+    connection->broker = cluster->partitions[i % used].broker;
+    if (i >= used) {
       connection->partitions = mem_alloc(sizeof(int32_t));
-      connection->partitions[connection->partition_count++] = i % cluster->partition_count;
+      connection->partitions[connection->partition_count++] = i % used;
     }
   }
-  for (int32_t p = 0; p < cluster->partition_count; p++) {
+  for (int32_t p = 0; p < used; p++) {
     if (!give(workers, count, cluster, p)) {
       return error_set(ERR_INVALID, "partition %d's leader has no connection: use more --connections", p);
     }
@@ -441,6 +500,7 @@ void load_worker_close(struct load_worker *worker)
     mem_free(connection->partitions);
   }
   mem_free(worker->connections);
+  mem_free(worker->input);
   arena_destroy(&worker->arena);
   if (worker->epoll_fd >= 0) {
     close(worker->epoll_fd);
