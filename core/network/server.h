@@ -18,6 +18,7 @@
 #include "network/connection.h"
 #include "network/listener.h"
 #include "network/memory_gate.h"
+#include "network/response.h"
 
 struct metric_samples;
 struct server;
@@ -86,6 +87,7 @@ struct worker {
   struct list dirty;                ///< those to look at before waiting
   struct frame *free_frames;        ///< frames to use again
   int free_frame_count;             ///< how many
+  struct response_pool responses;   ///< small answers to use again
   int64_t live_frames;              ///< frames not yet given back, also those of closed connections
   _Atomic(int) assigned;            ///< connections given to it, also those on their way; any thread
   int64_t log_second;               ///< the second that log_lines counts

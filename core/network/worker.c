@@ -3,10 +3,10 @@
 // A worker: its loop's turn is where its connections are looked at.
 //
 // A busy worker is scheduled as batch work. Where clients and workers share processors, each answer lets its client
-// send the next request, which wakes a worker that waits; if that interrupts the client at once, each turn brings two or
-// three requests, and every one pays for its share of a wake-up, a wait and two changes of context. A worker that waits
-// for its turn at the processor finds many requests instead. With few requests a second nobody would share those costs,
-// and what counts is the first one's latency: then it is woken as everybody is. On an idle processor there is no
+// send the next request, which wakes a worker that waits; if that interrupts the client at once, each turn brings two
+// or three requests, and every one pays for its share of a wake-up, a wait and two changes of context. A worker that
+// waits for its turn at the processor finds many requests instead. With few requests a second nobody would share those
+// costs, and what counts is the first one's latency: then it is woken as everybody is. On an idle processor there is no
 // difference. The same idea as moderated interrupts of a network card.
 #include <stddef.h>
 #include <stdio.h>
@@ -142,6 +142,7 @@ void worker_destroy(struct worker *worker)
     worker->free_frames = frame->next;
     mem_free(frame);
   }
+  response_pool_destroy(&worker->responses);
   buffer_pool_destroy(&worker->pool);
 }
 

@@ -20,7 +20,7 @@ struct append_job;
 struct partition;
 
 enum {
-  APPEND_GATHER_SLOTS = 64,         ///< partitions gathered for at a time, a power of two
+  APPEND_GATHER_SLOTS = 64,        ///< partitions gathered for at a time, a power of two
   APPEND_GATHER_BYTES = 32 * 1024, ///< bytes of a row that wait for no more: large batches gain nothing by it
   APPEND_GATHER_JOBS = 64,         ///< likewise jobs, as many as one write takes
 };
