@@ -15,6 +15,7 @@
 #include "os/clock.h"
 #include "record/build.h"
 #include "replica/append.h"
+#include "replica/append_gather.h"
 #include "replica/high_watermark.h"
 #include "replica/partition.h"
 #include "replica/watch.h"
@@ -123,6 +124,9 @@ struct appending {
   int64_t room;           ///< entries of `seen`
   int count;
   int left;
+  int refused_each;
+  bool is_gathered;
+  struct append_gather gather;
 };
 
 static void appending_done(struct append_job *append)
@@ -134,6 +138,9 @@ static void appending_done(struct append_job *append)
     __atomic_fetch_add(&probe->misplaced, 1, __ATOMIC_SEQ_CST);
   }
   int64_t offset = append->batch.base_offset;
+  if (append->result == ERR_UNKNOWN_LEADER_EPOCH) {
+    __atomic_fetch_add(&probe->refused, 1, __ATOMIC_SEQ_CST);
+  }
   if (append->result < 0 || offset < 0 || offset >= owner->room) {
     __atomic_fetch_add(&probe->failed, 1, __ATOMIC_SEQ_CST);
   } else {
@@ -156,10 +163,18 @@ static void appending_start(struct mail *mail)
     job->bytes = mem_dup(owner->driver->batch, owner->driver->batch_size);
     job->job.reply = owner->loop;
     job->job.done = appending_done;
-    job->job.leader_epoch = 3;
+    job->job.leader_epoch = owner->refused_each > 0 && i % owner->refused_each == 0 ? 4 : 3;
     job->job.batch = (struct log_batch){.bytes = job->bytes, .size = owner->driver->batch_size, .max_timestamp = 1000};
-    partition_submit(owner->driver->part, &job->job);
+    if (!owner->is_gathered) {
+      partition_submit(owner->driver->part, &job->job);
+      continue;
+    }
+    append_gather_add(&owner->gather, owner->driver->part, &job->job);
+    if (i % 37 == 0) { // no divisor of a row's length: rows end in both ways
+      append_gather_submit(&owner->gather);
+    }
   }
+  append_gather_submit(&owner->gather);
 }
 
 struct reading {
@@ -182,7 +197,8 @@ static void *reading_run(void *arg)
   return NULL;
 }
 
-int replica_append_run(const char *dir, int loops, int jobs, struct replica_append_probe *probe)
+int replica_append_run(const char *dir, int loops, int jobs, int refused_each, bool is_gathered,
+                       struct replica_append_probe *probe)
 {
   struct driver driver;
   memset(probe, 0, sizeof *probe);
@@ -201,7 +217,9 @@ int replica_append_run(const char *dir, int loops, int jobs, struct replica_appe
                                    .seen = seen,
                                    .room = room,
                                    .count = jobs,
-                                   .left = jobs};
+                                   .left = jobs,
+                                   .refused_each = refused_each,
+                                   .is_gathered = is_gathered};
     owners[i].mail.run = appending_start;
     event_loop_post(&driver.loops[i], &owners[i].mail);
   }
@@ -220,9 +238,13 @@ int replica_append_run(const char *dir, int loops, int jobs, struct replica_appe
   probe->visible_bytes = atomic_load(&driver.part->visible_bytes);
   // Completions may come in another order, by mail or at once: what counts is the order of submission.
   for (int i = 0; i < loops; i++) {
-    for (int j = 1; j < jobs; j++) {
-      int64_t before = owners[i].jobs[j - 1].job.batch.base_offset;
-      probe->misordered += owners[i].jobs[j].job.batch.base_offset > before ? 0 : 1;
+    int64_t before = -1;
+    for (int j = 0; j < jobs; j++) {
+      const struct append_job *job = &owners[i].jobs[j].job;
+      if (job->result == 0) {
+        probe->misordered += job->batch.base_offset > before ? 0 : 1;
+        before = job->batch.base_offset;
+      }
     }
   }
   for (int64_t i = 0; i < probe->end_offset && i < room; i++) {

@@ -3,12 +3,14 @@
 // Drives a partition from several threads, for specs: LuaJIT cannot be called back on a foreign thread.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /// What a run of appends found.
 struct replica_append_probe {
   int64_t appended;       ///< jobs that succeeded
   int64_t failed;         ///< jobs that did not
+  int64_t refused;        ///< of these, those refused for their epoch
   int64_t end_offset;     ///< log end afterwards
   int64_t high_watermark; ///< of the snapshot afterwards
   int64_t visible_bytes;  ///< counter afterwards
@@ -21,7 +23,11 @@ struct replica_append_probe {
 
 /// Appends `jobs` one-record batches from each of `loops` loops to one partition in `dir`, while another thread reads
 /// snapshots.
-int replica_append_run(const char *dir, int loops, int jobs, struct replica_append_probe *probe);
+///
+/// @param refused_each  0, or each so manieth batch has a leader epoch that is not the partition's
+/// @param is_gathered   the loops gather their appends and submit them now and then (replica/append_gather.h)
+int replica_append_run(const char *dir, int loops, int jobs, int refused_each, bool is_gathered,
+                       struct replica_append_probe *probe);
 
 /// What a run of waiting found.
 struct replica_watch_probe {

@@ -6,20 +6,31 @@ local C = unit.load("replica_driver.h")
 local BATCH_BYTES = 61 + 12 -- header, and one record with a null key and the value "value"
 
 describe("a partition's appender", function()
-  for _, loops in ipairs { 1, 2, 4 } do
-    describe(("used by %d loop(s)"):format(loops), function()
+  for _, case in ipairs {
+    { loops = 1, how = "" },
+    { loops = 2, how = "" },
+    { loops = 4, how = "" },
+    { loops = 1, is_gathered = true, how = ", each gathering its appends" },
+    { loops = 4, is_gathered = true, how = ", each gathering its appends" },
+    { loops = 4, is_gathered = true, refused_each = 5, how = ", each gathering its appends, every fifth refused" },
+  } do
+    describe(("used by %d loop(s)%s"):format(case.loops, case.how), function()
       local jobs = 3000
+      local refused = case.refused_each and case.loops * jobs / case.refused_each or 0
+      local written = case.loops * jobs - refused
       local probe = ffi.new "struct replica_append_probe"
-      local result = C.replica_append_run(unit.temp_dir() .. "/spec-0", loops, jobs, probe)
+      local result = C.replica_append_run(unit.temp_dir() .. "/spec-0", case.loops, jobs, case.refused_each or 0,
+        case.is_gathered or false, probe)
 
-      it("appends every batch", function()
+      it("appends every batch that is not refused", function()
         assert.equal(0, result)
-        assert.equal(loops * jobs, tonumber(probe.appended))
-        assert.equal(0, tonumber(probe.failed))
+        assert.equal(written, tonumber(probe.appended))
+        assert.equal(refused, tonumber(probe.failed))
+        assert.equal(refused, tonumber(probe.refused))
       end)
 
       it("gives each offset once, without gaps", function()
-        assert.equal(loops * jobs, tonumber(probe.end_offset))
+        assert.equal(written, tonumber(probe.end_offset))
         assert.equal(0, tonumber(probe.duplicates))
         assert.equal(0, tonumber(probe.gaps))
       end)
@@ -29,8 +40,8 @@ describe("a partition's appender", function()
       it("completes on the loop that submitted", function() assert.equal(0, tonumber(probe.misplaced)) end)
 
       it("moves the high watermark to the log end and counts the bytes", function()
-        assert.equal(loops * jobs, tonumber(probe.high_watermark))
-        assert.equal(loops * jobs * BATCH_BYTES, tonumber(probe.visible_bytes))
+        assert.equal(written, tonumber(probe.high_watermark))
+        assert.equal(written * BATCH_BYTES, tonumber(probe.visible_bytes))
       end)
 
       it("shows readers whole snapshots only", function() assert.equal(0, tonumber(probe.torn)) end)
