@@ -172,6 +172,13 @@ int file_sync_data(int fd)
   return err == 0 ? 0 : error_set(ERR_IO, "fdatasync failed: %s", strerror(err));
 }
 
+void file_start_write_back(int fd, int64_t pos, int64_t size)
+{
+  // Without the flags that wait: those would take the error that a later fsync() is to see. What the file system does
+  // not begin now the kernel's own flusher will. NOLINTNEXTLINE(cert-err33-c)
+  (void)sync_file_range(fd, pos, size, SYNC_FILE_RANGE_WRITE);
+}
+
 void file_drop_cache(int fd, int64_t pos)
 {
   // A file system that cannot says so, and then there is nothing to be done. NOLINTNEXTLINE(cert-err33-c)
