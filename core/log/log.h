@@ -64,6 +64,11 @@ int log_deleted_remove(struct log_deleted *deleted);
 /// Frees without touching files (their folder is gone or going). @param deleted  taken
 void log_deleted_free(struct log_deleted *deleted);
 
+enum {
+  LOG_WRITE_BACK_SHIFT = 22,
+  LOG_WRITE_BACK_BYTES = 1 << LOG_WRITE_BACK_SHIFT, ///< what is given to the disk at a time
+};
+
 /// What log_open() needs to know.
 struct log_open_args {
   const char *dir;          ///< <log dir>/<topic>-<partition>; borrowed during the call
@@ -83,6 +88,9 @@ struct log_open_args {
   /// Called while the appender is held, when records were appended, or are there, that flush.ms wants on disk: time to
   /// look at log_flushed_ms() from time to time. NULL: nobody.
   void (*on_unflushed)(void *arg);
+  /// Called while the appender is held, when another LOG_WRITE_BACK_BYTES of the active segment were filled: time to
+  /// call log_write_back(). NULL: nobody.
+  void (*on_filled)(void *arg);
   void *arg; ///< for these
 };
 
@@ -101,6 +109,11 @@ struct log_open_args {
 ///         ERR_LIMIT (too many cut files, or an old segment that would be too large in format 2),
 ///         ERR_MALFORMED (partition.metadata), ERR_INVALID (the folder belongs to another topic id)
 int log_open(const struct log_open_args *args, struct log **log);
+
+/// Has the disk begin to write the whole pieces of LOG_WRITE_BACK_BYTES that were appended to the active segment since
+/// the last call, and no more than that: see log_flush() for what is on disk. Waits for the disk, so on the pool, for
+/// one thread at a time, inside the epoch.
+void log_write_back(struct log *log);
 
 /// Ends a log cleanly: last time-index entry, indexes trimmed, all of it fsynced. While holding the appender, on the
 /// pool.

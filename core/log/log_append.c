@@ -316,6 +316,9 @@ static int append_write(struct log *log, struct log_batch *batches, int count, i
   log_file_touch_written(file, pos, end_pos - pos);
   log_publish_end(log, end_offset, seg->base_offset, end_pos);
   log_note_unflushed(log, config);
+  if (pos >> LOG_WRITE_BACK_SHIFT != end_pos >> LOG_WRITE_BACK_SHIFT && log->on_filled != NULL) {
+    log->on_filled(log->arg);
+  }
   log_file_unref(file);
   return 0;
 }

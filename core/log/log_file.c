@@ -19,7 +19,7 @@
 enum {
   LOG_FILE_BUDGET = 512,        ///< default number of open files
   LOG_FILE_EVICT_MORE = 16,     ///< closed when the process itself runs out of descriptors
-  LOG_FILE_WARM_SECONDS = 60,   ///< how long a region stays warm
+  LOG_FILE_WARM_SECONDS = 2,    ///< how long a region stays warm: the kernel may need its memory for something else
   LOG_FILE_WARM_SHIFT = 20,     ///< log2 of the bytes that share a stamp
   LOG_FILE_WARM_CHUNK = 64,     ///< stamps in a chunk
   LOG_FILE_MINCORE_PAGES = 512, ///< pages of an index asked about at a time

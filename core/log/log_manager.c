@@ -178,6 +178,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   made->writers = mem_array(config->dir_count, sizeof *made->writers);
   log_manager_configure(made, config->recovery_threads, config->producer_expiration_ms, config->file_delete_delay_ms);
   atomic_init(&made->reserve_bytes, config->reserve_bytes);
+  log_write_backs_create(made, config->dir_count);
   made->loop = config->loop;
   made->pool = config->pool;
   deletion_create(&made->deletions, config->loop, config->pool);
@@ -537,6 +538,7 @@ void log_manager_abandon(struct log_manager *mgr)
   deletion_destroy(&mgr->deletions);
   mem_free(mgr->found);
   mem_free(mgr->missing);
+  log_write_backs_destroy(mgr);
   mem_free(mgr->writers);
   mem_free(mgr->dirs);
   pthread_cond_destroy(&mgr->changed);

@@ -156,6 +156,7 @@ static void fill_args(struct log_entry *entry, const struct log_wanted *wanted, 
   args->on_deleted = log_manager_on_deleted;
   args->on_rolled = log_manager_on_rolled;
   args->on_unflushed = log_manager_on_unflushed;
+  args->on_filled = log_manager_on_filled;
   args->arg = entry;
 }
 

@@ -13,6 +13,7 @@
 //   log_manager_survey.c    what found partitions hold, before an adoption
 //   log_manager_work.c      timers, retention and flushes
 //   log_flush_timer.c       flush.ms
+//   log_write_back.c        early write-back
 //   log_checkpoints.c       the three checkpoints of a directory
 //   log_table.c             the table of logs
 #pragma once
@@ -58,6 +59,8 @@ struct log_entry {
   int64_t offsets[LOG_DIR_CHECKPOINT_COUNT]; ///< as last checkpointed, -1: no line
   bool may_have_holes;                       ///< it was compacted, or Kafka wrote it; set before it is opened
   int64_t flushed_end;                       ///< log end at the last flush pass: unchanged means quiet
+  struct log_entry *write_back_next;         ///< waits for write-back after this one
+  _Atomic(bool) is_filled;                   ///< it waits for write-back; set by its appender, cleared by the job
 };
 
 /// The directory that an entry lies in, at this moment. Any thread that keeps the entry from going.
@@ -157,11 +160,21 @@ struct log_dir_writer {
   bool is_stale[LOG_DIR_CHECKPOINT_COUNT]; ///< the file has lines that are not right any more, whatever the offsets say
 };
 
+/// Logs of a directory that have something for the disk; guarded by the manager's lock.
+struct log_write_back {
+  struct log_manager *mgr; ///< whose
+  struct pool_job job;     ///< one log at a time
+  struct log_entry *first; ///< waits longest; referenced, as all of them
+  struct log_entry *last;  ///< waits shortest
+  bool is_running;         ///< the job is on its way
+};
+
 struct log_manager {
   pthread_mutex_t lock;                        ///< see log_manager.h
   pthread_cond_t changed;                      ///< an entry's state or users, or a writer
   struct log_dir *dirs;                        ///< data directories; array fixed
   struct log_dir_writer *writers;              ///< one per directory
+  struct log_write_back *write_backs;          ///< one per directory
   bool is_gathering[LOG_DIR_CHECKPOINT_COUNT]; ///< a thread brings entries up to date for one of those files
   size_t dir_count;                            ///< how many
   struct log_table table;                      ///< logs; guarded by `lock`
@@ -361,6 +374,18 @@ void log_manager_flush(struct log_manager *mgr, struct log_entry *entry, struct 
 /// would be reclaimed. On the pool.
 void log_manager_each(struct log_manager *mgr,
                       void (*visit)(struct log_manager *mgr, struct log_entry *entry, struct log *log));
+
+/// The log of an entry for work on the pool, if it is still there and its directory works; what it gives stays valid
+/// inside the epoch. NULL: it is not.
+struct log *log_manager_log_of(struct log_manager *mgr, const struct log_entry *entry);
+
+// --- log_write_back.c ---
+
+/// Has what was appended given to the disk: the on_filled callback of every log; `arg` is its entry.
+void log_manager_on_filled(void *arg);
+
+void log_write_backs_create(struct log_manager *mgr, size_t dir_count);
+void log_write_backs_destroy(struct log_manager *mgr);
 
 // --- log_flush_timer.c ---
 

@@ -84,8 +84,7 @@ static void run_retention(struct log_manager *mgr)
   log_entries_release(mgr, entries, count);
 }
 
-/// Takes the log of an entry for a flush, if it is still there; what it gives stays valid inside the epoch.
-static struct log *open_log_of(struct log_manager *mgr, const struct log_entry *entry)
+struct log *log_manager_log_of(struct log_manager *mgr, const struct log_entry *entry)
 {
   pthread_mutex_lock(&mgr->lock);
   bool is_open = entry->state == LOG_ENTRY_OPEN && !atomic_load(&log_entry_dir(entry)->is_offline);
@@ -120,7 +119,7 @@ void log_manager_flush(struct log_manager *mgr, struct log_entry *entry, struct 
   int result = log_flush(log, offset);
   if (result == 0) {
     tell_flushed(mgr, entry, log);
-  } else if (open_log_of(mgr, entry) == log) {
+  } else if (log_manager_log_of(mgr, entry) == log) {
     if (log_manager_is_disk_failure(result)) {
       log_manager_fail(mgr, log_entry_dir(entry), result);
     } else {
@@ -155,7 +154,7 @@ void log_manager_each(struct log_manager *mgr,
     if (entry == NULL) {
       break;
     }
-    struct log *log = open_log_of(mgr, entry);
+    struct log *log = log_manager_log_of(mgr, entry);
     if (log != NULL) {
       visit(mgr, entry, log);
     }
@@ -185,7 +184,7 @@ static void run_flush_job(struct pool_job *job)
   struct flush_job *flushing = CONTAINER_OF(job, struct flush_job, job);
   struct log_entry *entry = flushing->entry;
   struct log_manager *mgr = entry->mgr;
-  struct log *log = open_log_of(mgr, entry);
+  struct log *log = log_manager_log_of(mgr, entry);
   if (log != NULL && flushing->offset > log_recovery_point(log)) {
     log_manager_flush(mgr, entry, log, flushing->offset);
   }

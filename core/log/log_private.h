@@ -81,6 +81,7 @@ struct log {
   void (*on_deleted)(void *arg, struct log_deleted *deleted);    ///< see struct log_open_args
   void (*on_rolled)(void *arg, struct log *log, int64_t offset); ///< see struct log_open_args
   void (*on_unflushed)(void *arg);                               ///< see struct log_open_args
+  void (*on_filled)(void *arg);                                  ///< see struct log_open_args
   void *arg;                                                     ///< for these
   struct epoch_retired retired;                                  ///< for when it was closed
 };

@@ -16,10 +16,6 @@
 #include "log/log_private.h"
 #include "os/file.h"
 
-enum {
-  READ_PROBE_STEP_BYTES = 128 * 1024, ///< distance of the bytes that a probe looks at
-};
-
 /// One attempt to read.
 struct read_attempt {
   struct log *log;                  ///< the log
@@ -95,31 +91,24 @@ int log_read_cold(struct log *log, const struct log_read_args *args, struct log_
 
 // --- slices ----------------------------------------------------------------------------------------------------------
 
-/// True when one byte in each step of a region is in the page cache, and the last one.
-static bool slice_is_cached(const struct log_slice *slice, int64_t pos, int64_t size)
-{
-  int fd = log_file_fd(slice->file);
-  for (int64_t at = 0; at < size; at += READ_PROBE_STEP_BYTES) {
-    if (!file_is_cached(fd, pos + at, 1)) {
-      return false;
-    }
-  }
-  return file_is_cached(fd, pos + size - 1, 1);
-}
-
 bool log_slice_probe(struct log_slice *slice)
 {
   if (slice->length == 0 || slice->is_warm) {
     return true;
   }
-  if (!slice_is_cached(slice, slice->pos, slice->length)) {
+  int fd = log_file_fd(slice->file);
+  if (!file_is_cached(fd, slice->pos, (size_t)slice->length)) {
     return false;
   }
   int64_t pos = slice->pos;
   int64_t size = slice->length;
   log_file_round(&pos, &size);
-  if (slice_is_cached(slice, pos, size)) {
-    log_file_touch(slice->file, pos, size);
+  int64_t end = 0;
+  if (file_size(fd, &end) == 0) {
+    size = pos + size < end ? size : end - pos;
+    if (size > 0 && file_is_cached(fd, pos, (size_t)size)) {
+      log_file_touch(slice->file, pos, size);
+    }
   }
   slice->is_warm = true;
   return true;

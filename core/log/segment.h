@@ -40,6 +40,7 @@ struct segment {
   int64_t jitter_ms;                     ///< taken off segment_ms. Appender
   int64_t bytes_since_index;             ///< bytes after the last index entry. Appender
   bool is_index_long;                    ///< the index files may hold more than the indexes do. Appender
+  _Atomic(int64_t) written_back_pos;     ///< the disk was given what lies below (log_write_back.c). Its job
   _Atomic(bool) is_index_dirty;          ///< the index files were written since their last fsync
   _Atomic(bool) is_index_wrong;          ///< it was found, and logged, that the offset index does not fit the batches
   struct epoch_retired retired;          ///< for when it left the list

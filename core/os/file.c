@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -135,25 +136,56 @@ int file_read_cached_at(int fd, void *buffer, size_t size, int64_t pos, size_t *
   return n < 0 && errno == EAGAIN ? ERR_AGAIN : file_read_some_at(fd, buffer, size, pos, got);
 }
 
+/// False when the kernel says that a page of a region is not in the page cache. Asking starts no read, as reading with
+/// RWF_NOWAIT does: that would have a worker set up a readahead of several MiB.
+static bool file_may_be_cached(int fd, int64_t pos, size_t size)
+{
+  enum { SYS_CACHESTAT = 451 }; // Linux 6.5; C libraries have it only lately
+  struct {
+    uint64_t off; ///< struct cachestat_range
+    uint64_t len;
+  } range = {(uint64_t)pos, size};
+  struct {
+    uint64_t cached;  ///< struct cachestat: pages that are there, if only to be read into
+    uint64_t rest[4]; ///< dirty, in writeback, evicted, recently evicted
+  } found;
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  return syscall(SYS_CACHESTAT, fd, &range, &found, 0) != 0 ||
+         found.cached >= ((uint64_t)pos + size - 1) / page - (uint64_t)pos / page + 1;
+}
+
 bool file_is_cached(int fd, int64_t pos, size_t size)
 {
-  // One byte of each end tells: what lies between was read or written with them.
-  int64_t probes[2] = {pos, pos + (int64_t)size - 1};
-  for (int i = 0; i < (size > 1 ? 2 : 1); i++) {
+  enum { PROBE_STEP_BYTES = 128 * 1024 }; // the kernel reads larger pieces at once
+  if (!file_may_be_cached(fd, pos, size)) {
+    return false;
+  }
+  // A page may be there and not be read yet: one byte of each piece tells.
+  int64_t last = pos + (int64_t)size - 1;
+  for (int64_t at = pos;; at = last - at > PROBE_STEP_BYTES ? at + PROBE_STEP_BYTES : last) {
     char byte;
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
-    ssize_t n = preadv2(fd, &part, 1, probes[i], RWF_NOWAIT);
+    ssize_t n = preadv2(fd, &part, 1, at, RWF_NOWAIT);
     if (n < 0 && errno == EAGAIN) {
       return false;
     }
+    if (at == last) {
+      return true;
+    }
   }
-  return true;
 }
 
 int file_load(int fd, int64_t pos, size_t size)
 {
-  enum { LOAD_STEP_BYTES = 128 * 1024 };
-  posix_fadvise(fd, pos, (off_t)size, POSIX_FADV_WILLNEED);
+  enum {
+    LOAD_STEP_BYTES = 128 * 1024,
+    LOAD_ASK_BYTES = 1024 * 1024,   // the kernel may cut what is asked for at once
+    LOAD_AHEAD_BYTES = 1024 * 1024, // whoever reads cold records mostly goes on
+  };
+  int64_t end = pos + (int64_t)size;
+  for (int64_t at = pos; at < end + LOAD_AHEAD_BYTES; at += LOAD_ASK_BYTES) {
+    posix_fadvise(fd, at, LOAD_ASK_BYTES, POSIX_FADV_WILLNEED);
+  }
   char *scratch = mem_alloc(LOAD_STEP_BYTES);
   int result = 0;
   for (size_t done = 0; done < size;) {
@@ -185,6 +217,13 @@ int file_sync_data(int fd)
     err = errno;
   }
   return err == 0 ? 0 : error_set(ERR_IO, "fdatasync failed: %s", strerror(err));
+}
+
+void file_start_write_back(int fd, int64_t pos, int64_t size)
+{
+  // Without the flags that wait: those would take the error that a later fsync() is to see. What the file system does
+  // not begin now the kernel's own flusher will. NOLINTNEXTLINE(cert-err33-c)
+  (void)sync_file_range(fd, pos, size, SYNC_FILE_RANGE_WRITE);
 }
 
 void file_drop_cache(int fd, int64_t pos)

@@ -60,6 +60,11 @@ int file_sync(int fd);
 /// fdatasync; fails as file_sync() does.
 int file_sync_data(int fd);
 
+/// Has the kernel begin to write a region to the disk, without waiting for that; where the disk is busy it waits until
+/// the disk takes more, so only on the pool. A hint: nothing fails, and no failure of the disk is taken from the
+/// file_sync() that has to tell of it.
+void file_start_write_back(int fd, int64_t pos, int64_t size);
+
 /// Has the kernel drop what it keeps of a file from a position on and has written, so that the next read shows what the
 /// disk has. What is not written yet stays. A hint: nothing fails.
 void file_drop_cache(int fd, int64_t pos);
