@@ -127,7 +127,6 @@ struct log_work {
   void (*run)(struct log_manager *mgr); ///< on the pool, or on the loop
   _Atomic(int64_t) interval_ms;         ///< between two starts; changed on the control loop
   _Atomic(int64_t) due_ms;              ///< wall time of the next start, -1: none is due; for those who ask
-  bool is_quick;                        ///< it does no I/O, and runs on the loop
   _Atomic(bool) is_running;             ///< the job is queued or runs: this tick is skipped
 };
 
@@ -136,7 +135,6 @@ enum log_work_kind {
   LOG_WORK_FLUSH,
   LOG_WORK_START_OFFSETS,
   LOG_WORK_HIGH_WATERMARKS,
-  LOG_WORK_MOVES,
   LOG_WORK_COUNT,
 };
 
@@ -179,6 +177,9 @@ struct log_manager {
   struct uuid *missing;                    ///< directory.id of those that are not there, owned; fixed
   size_t missing_count;                    ///< how many
   struct log_mover *movers;                ///< all moves, in no order; guarded by `lock`
+  struct mail moves_mail;                  ///< starts `moves_timer`
+  struct timer moves_timer;                ///< has moves that wait try again. Control loop
+  bool is_retrying_moves;                  ///< the mail or the timer is under way; guarded by `lock`
   struct log_wish *wishes;                 ///< oldest first, owned; guarded by `lock`
   size_t wish_count;                       ///< how many
   struct log_rest *rests;                  ///< old folders of finished moves, found at start; owned
@@ -293,7 +294,10 @@ void log_movers_usage(struct log_manager *mgr, const struct log_dir *dir,
 /// Has a move that waits try again at once. While holding the lock.
 void log_mover_wake(struct log_mover *mover);
 
-/// Has the moves that wait try again. Pool.
+/// Has the moves that wait tried again now and then, from now on while there are any. While holding the lock.
+void log_manager_note_move(struct log_manager *mgr);
+
+/// Has the moves that wait try again. Control loop.
 void log_movers_retry(struct log_manager *mgr);
 
 /// Ends all moves: those that have switched are settled, what others copied stays for the next start. Start-up thread.
