@@ -263,8 +263,9 @@ struct log_dir *log_manager_least_loaded(struct log_manager *mgr, const bool *is
 ///
 /// @param is_found  its folder is there and its checkpointed offsets count
 /// @param is_clean  nobody has written to it since a clean shutdown
+/// @param found_id  borrowed: what its partition.metadata was found to say, zero: unknown; NULL: it was not looked at
 int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, struct log_wanted *wanted, bool is_found,
-                           bool is_clean);
+                           bool is_clean, const struct uuid *found_id);
 
 /// Renames the folder of a partition to -stray and says so.
 int log_manager_set_aside(struct log_dir *dir, const char *topic, int32_t partition, const char *why);

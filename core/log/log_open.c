@@ -57,7 +57,10 @@ static int begin_folder(struct log *log, const struct log_open_args *args)
 static int open_found(struct log *log, const struct log_open_args *args)
 {
   bool has_epochs = false;
-  TRY(open_folder(log));
+  bool is_known = !uuid_is_zero(&log->topic_id) && uuid_equal(&args->found_id, &log->topic_id);
+  if (!is_known) {
+    TRY(open_folder(log));
+  }
   TRY(leader_epochs_load(&log->epochs, args->dir, &has_epochs));
   TRY(open_segments(log, args, has_epochs));
   return log_producers_load(log, args->now_ms);
