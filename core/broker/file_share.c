@@ -14,7 +14,8 @@ enum {
   FILE_SHARE_OTHER = 128,       // for what is neither a connection nor a segment: listeners, locks, indexes, metastore
   FILE_SHARE_WORKER = 4,        // for each worker's loop
   FILE_SHARE_SEGMENTS_MIN = 64, // segment files that may stay open
-  FILE_SHARE_SEGMENTS_MAX = 8192,
+  FILE_SHARE_SEGMENTS_MAX = 32768, // each also maps its index, and Linux allows 65530 mappings
+  FILE_SHARE_ENOUGH = 8192,        // descriptors for all else, where there are many
   FILE_SHARE_CONNECTIONS_MIN = 16,
   FILE_SHARE_LOW = 1024, // limit on open files that is worth a warning
 };
@@ -27,7 +28,9 @@ int file_share(const struct broker_config *config, int workers)
     slog_warn("%s", error_last()->message);
   }
   int files = limit < INT32_MAX ? (int)limit : INT32_MAX;
-  int segments = files / 4;
+  // A partition that is written to has a file open: what is beyond the needs of many connections goes to segments, so
+  // that a broker with thousands of busy partitions does not open and close files all the time.
+  int segments = files / 4 > files - FILE_SHARE_ENOUGH ? files / 4 : files - FILE_SHARE_ENOUGH;
   segments = segments < FILE_SHARE_SEGMENTS_MIN   ? FILE_SHARE_SEGMENTS_MIN
              : segments > FILE_SHARE_SEGMENTS_MAX ? FILE_SHARE_SEGMENTS_MAX
                                                   : segments;

@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "log/log_private.h"
+#include "log/partition_metadata.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/errinj.h"
@@ -295,6 +296,13 @@ void log_assign_leader_epoch(struct log *log, int32_t epoch)
 int log_sync_names(struct log *log)
 {
   const char *dir = log_dir(log);
+  if (atomic_exchange(&log->is_id_dirty, false)) {
+    int result = partition_metadata_sync(dir);
+    if (result < 0) {
+      atomic_store(&log->is_id_dirty, true);
+      return result;
+    }
+  }
   if (atomic_exchange(&log->is_dir_dirty, false)) {
     int result = dir_sync(dir);
     if (result < 0) {

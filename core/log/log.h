@@ -78,6 +78,7 @@ struct log_open_args {
   int64_t log_start_offset; ///< from the checkpoint; 0 when unknown
   int64_t now_ms;           ///< wall time
   bool is_clean;            ///< the last shutdown was clean: no scan
+  struct uuid found_id;     ///< what partition.metadata was found to say, so that it is not read again; zero: unknown
   bool is_folder_new;       ///< the caller has just made the folder: its name is not on disk yet
   /// Called while the appender is held, when a segment was deleted; `deleted` is taken. NULL: files are removed at
   /// once.

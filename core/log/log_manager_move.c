@@ -69,6 +69,7 @@ struct log_mover *log_mover_begin(struct log_manager *mgr, struct log_entry *ent
   entry->mover = mover;
   mover->next = mgr->movers;
   mgr->movers = mover;
+  log_manager_note_move(mgr);
   mover_submit(mover);
   return mover;
 }

@@ -202,11 +202,14 @@ static int lower_recovery_point(struct log_manager *mgr, struct log_entry *entry
 }
 
 int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, struct log_wanted *wanted, bool is_found,
-                           bool is_clean)
+                           bool is_clean, const struct uuid *found_id)
 {
   struct log_dir *dir = log_entry_dir(entry);
   char *path = log_dir_partition_path(dir, entry->topic, entry->partition);
   struct log_open_args args = {.dir = path};
+  if (is_found && found_id != NULL) {
+    args.found_id = *found_id;
+  }
   fill_args(entry, wanted, is_found, is_clean, &args);
   struct log *log = NULL;
   int result = 0;
@@ -349,7 +352,7 @@ static int open_once(struct log_manager *mgr, struct log_wanted *wanted, bool *i
     }
   }
   is_tried[log_entry_dir(entry) - mgr->dirs] = true;
-  int result = log_manager_open_entry(mgr, entry, wanted, is_found, false);
+  int result = log_manager_open_entry(mgr, entry, wanted, is_found, false, NULL);
   *is_last = is_found || !(log_manager_is_disk_failure(result) || log_manager_may_pass(result));
   return result;
 }

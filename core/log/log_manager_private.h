@@ -130,7 +130,6 @@ struct log_work {
   void (*run)(struct log_manager *mgr); ///< on the pool, or on the loop
   _Atomic(int64_t) interval_ms;         ///< between two starts; changed on the control loop
   _Atomic(int64_t) due_ms;              ///< wall time of the next start, -1: none is due; for those who ask
-  bool is_quick;                        ///< it does no I/O, and runs on the loop
   _Atomic(bool) is_running;             ///< the job is queued or runs: this tick is skipped
 };
 
@@ -139,7 +138,6 @@ enum log_work_kind {
   LOG_WORK_FLUSH,
   LOG_WORK_START_OFFSETS,
   LOG_WORK_HIGH_WATERMARKS,
-  LOG_WORK_MOVES,
   LOG_WORK_COUNT,
 };
 
@@ -192,6 +190,9 @@ struct log_manager {
   struct uuid *missing;                    ///< directory.id of those that are not there, owned; fixed
   size_t missing_count;                    ///< how many
   struct log_mover *movers;                ///< all moves, in no order; guarded by `lock`
+  struct mail moves_mail;                  ///< starts `moves_timer`
+  struct timer moves_timer;                ///< has moves that wait try again. Control loop
+  bool is_retrying_moves;                  ///< the mail or the timer is under way; guarded by `lock`
   struct log_wish *wishes;                 ///< oldest first, owned; guarded by `lock`
   size_t wish_count;                       ///< how many
   struct log_rest *rests;                  ///< old folders of finished moves, found at start; owned
@@ -275,8 +276,9 @@ struct log_dir *log_manager_least_loaded(struct log_manager *mgr, const bool *is
 ///
 /// @param is_found  its folder is there and its checkpointed offsets count
 /// @param is_clean  nobody has written to it since a clean shutdown
+/// @param found_id  borrowed: what its partition.metadata was found to say, zero: unknown; NULL: it was not looked at
 int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, struct log_wanted *wanted, bool is_found,
-                           bool is_clean);
+                           bool is_clean, const struct uuid *found_id);
 
 /// Renames the folder of a partition to -stray and says so.
 int log_manager_set_aside(struct log_dir *dir, const char *topic, int32_t partition, const char *why);
@@ -306,7 +308,10 @@ void log_movers_usage(struct log_manager *mgr, const struct log_dir *dir,
 /// Has a move that waits try again at once. While holding the lock.
 void log_mover_wake(struct log_mover *mover);
 
-/// Has the moves that wait try again. Pool.
+/// Has the moves that wait tried again now and then, from now on while there are any. While holding the lock.
+void log_manager_note_move(struct log_manager *mgr);
+
+/// Has the moves that wait try again. Control loop.
 void log_movers_retry(struct log_manager *mgr);
 
 /// Ends all moves: those that have switched are settled, what others copied stays for the next start. Start-up thread.

@@ -30,6 +30,7 @@ struct opening {
   struct log_entry *entry;   ///< in state OPENING
   struct log_wanted *wanted; ///< where results go
   bool is_found;             ///< its folder is there
+  struct uuid found_id;      ///< what its partition.metadata says; zero: unknown
 };
 
 /// The logs of one directory, which several threads open.
@@ -100,13 +101,17 @@ int log_manager_delete_found(struct log_manager *mgr, const char *topic, int32_t
   return 0;
 }
 
-static void add_opening(struct opening_list *list, struct log_entry *entry, struct log_wanted *wanted, bool is_found)
+static void add_opening(struct opening_list *list, struct log_entry *entry, struct log_wanted *wanted,
+                        const struct log_found *found)
 {
   if (list->count == list->room) {
     list->room = list->room == 0 ? 16 : list->room * 2;
     list->openings = mem_realloc(list->openings, list->room * sizeof *list->openings);
   }
-  list->openings[list->count++] = (struct opening){.entry = entry, .wanted = wanted, .is_found = is_found};
+  list->openings[list->count++] = (struct opening){.entry = entry, .wanted = wanted, .is_found = found != NULL};
+  if (found != NULL) {
+    list->openings[list->count - 1].found_id = found->topic_id;
+  }
 }
 
 /// Gives wanted logs that lie in a directory to that one's list; notes which folders were wanted.
@@ -143,7 +148,7 @@ static void match_found(struct log_manager *mgr, struct log_wanted *wanted, size
     int64_t cleaned_offset = 0;
     entry->may_have_holes =
         mgr->was_adopting || checkpoint_find(&dir->cleaned, entry->topic, entry->partition, &cleaned_offset);
-    add_opening(&lists[dir - mgr->dirs], entry, &wanted[i], true);
+    add_opening(&lists[dir - mgr->dirs], entry, &wanted[i], found);
   }
 }
 
@@ -232,7 +237,7 @@ static void place_missing(struct log_manager *mgr, struct log_wanted *wanted, si
         report_empty(&wanted[i], ++empty);
       }
       add_opening(&lists[dir - mgr->dirs], log_table_add(mgr, wanted[i].topic, wanted[i].partition, dir), &wanted[i],
-                  false);
+                  NULL);
     }
   }
   if (empty > EMPTY_NAMED_MAX) {
@@ -254,7 +259,7 @@ static void open_some(struct opening_list *list)
     struct opening *opening = &list->openings[i];
     const struct log_wanted *wanted = opening->wanted;
     int result = log_manager_open_entry(list->mgr, opening->entry, opening->wanted, opening->is_found,
-                                        opening->entry->dir->was_clean);
+                                        opening->entry->dir->was_clean, &opening->found_id);
     if (result == 0 && list->mgr->was_adopting && opening->is_found && settle_adopted(wanted->log) < 0) {
       log_manager_fail_dir(list->mgr, wanted->log, error_last()->code);
     }

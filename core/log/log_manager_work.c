@@ -6,7 +6,7 @@
 //   retention        asks each log whether something may go, and only then for its appender
 //   flush            brings logs to disk that were written since, then writes the recovery points
 //   start offsets, high watermarks   write their checkpoint
-//   moves            has those that wait for space try again
+//   moves            has those that wait for space try again, while there are any; on the loop, as it does no I/O
 #include <inttypes.h>
 
 #include "base/check.h"
@@ -255,10 +255,39 @@ static void work_tick(struct timer *timer)
 {
   struct log_work *work = CONTAINER_OF(timer, struct log_work, timer);
   work_arm(work, work->interval_ms);
-  if (work->is_quick) {
-    work->run(work->mgr);
-  } else if (!atomic_exchange(&work->is_running, true)) {
+  if (!atomic_exchange(&work->is_running, true)) {
     pool_submit_long(work->mgr->pool, &work->job, work_run, NULL, NULL);
+  }
+}
+
+/// Moves try again as long as there are any; without one the timer stands still, so that an idle broker sleeps.
+static void moves_tick(struct timer *timer)
+{
+  struct log_manager *mgr = CONTAINER_OF(timer, struct log_manager, moves_timer);
+  pthread_mutex_lock(&mgr->lock);
+  mgr->is_retrying_moves = mgr->movers != NULL;
+  bool is_going_on = mgr->is_retrying_moves;
+  pthread_mutex_unlock(&mgr->lock);
+  if (is_going_on) {
+    timer_start(mgr->loop, &mgr->moves_timer, MOVES_RETRY_MS, moves_tick);
+    log_movers_retry(mgr);
+  }
+}
+
+/// On the control loop, which alone ends the timer, in log_manager_pause().
+static void moves_begin(struct mail *mail)
+{
+  struct log_manager *mgr = CONTAINER_OF(mail, struct log_manager, moves_mail);
+  if (mgr->is_running) {
+    timer_start(mgr->loop, &mgr->moves_timer, MOVES_RETRY_MS, moves_tick);
+  }
+}
+
+void log_manager_note_move(struct log_manager *mgr)
+{
+  if (mgr->is_running && !mgr->is_retrying_moves) {
+    mgr->is_retrying_moves = true;
+    event_loop_post(mgr->loop, &mgr->moves_mail);
   }
 }
 
@@ -278,9 +307,7 @@ void log_work_create(struct log_manager *mgr, const struct log_manager_config *c
   mgr->work[LOG_WORK_START_OFFSETS].interval_ms = config->start_offset_checkpoint_ms;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].run = run_high_watermarks;
   mgr->work[LOG_WORK_HIGH_WATERMARKS].interval_ms = config->high_watermark_checkpoint_ms;
-  mgr->work[LOG_WORK_MOVES].run = log_movers_retry;
-  mgr->work[LOG_WORK_MOVES].interval_ms = MOVES_RETRY_MS;
-  mgr->work[LOG_WORK_MOVES].is_quick = true; // so that an idle broker wakes one thread
+  mgr->moves_mail.run = moves_begin;
   log_flush_timer_create(mgr);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     mgr->work[i].mgr = mgr;
@@ -296,7 +323,6 @@ void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager
       [LOG_WORK_FLUSH] = at_least_1(intervals->flush_checkpoint_ms),
       [LOG_WORK_START_OFFSETS] = at_least_1(intervals->start_offset_checkpoint_ms),
       [LOG_WORK_HIGH_WATERMARKS] = at_least_1(intervals->high_watermark_checkpoint_ms),
-      [LOG_WORK_MOVES] = MOVES_RETRY_MS,
   };
   pthread_mutex_lock(&mgr->lock);
   bool is_running = mgr->is_running;
@@ -316,6 +342,9 @@ void log_manager_run(struct log_manager *mgr)
   CHECK(mgr->loop != NULL);
   pthread_mutex_lock(&mgr->lock);
   mgr->is_running = true;
+  if (mgr->movers != NULL) {
+    log_manager_note_move(mgr);
+  }
   pthread_mutex_unlock(&mgr->lock);
   for (int i = 0; i < LOG_WORK_COUNT; i++) {
     struct log_work *work = &mgr->work[i];
@@ -348,6 +377,7 @@ void log_manager_pause(struct log_manager *mgr)
     timer_stop(mgr->loop, &mgr->work[i].timer);
     atomic_store_explicit(&mgr->work[i].due_ms, -1, memory_order_relaxed);
   }
+  timer_stop(mgr->loop, &mgr->moves_timer);
   log_flush_timer_pause(mgr);
   deletion_stop(&mgr->deletions);
   pthread_mutex_lock(&mgr->lock);

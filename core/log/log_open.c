@@ -13,6 +13,8 @@
 #include "log/partition_metadata.h"
 #include "os/dir.h"
 
+static int begin_folder(struct log *log, const struct log_open_args *args);
+static int open_found(struct log *log, const struct log_open_args *args);
 static int open_folder(struct log *log);
 static int open_segments(struct log *log, const struct log_open_args *args, bool has_epochs);
 static int keep_segments(const struct log *log);
@@ -24,19 +26,7 @@ int log_open(const struct log_open_args *args, struct log **log)
 {
   CHECK(epoch_is_inside());
   struct log *opened = log_new(args);
-  atomic_store(&opened->is_dir_dirty, args->is_folder_new);
-  atomic_store(&opened->is_parent_dirty, args->is_folder_new);
-  bool has_epochs = false;
-  int result = open_folder(opened);
-  if (result == 0) {
-    result = leader_epochs_load(&opened->epochs, args->dir, &has_epochs);
-  }
-  if (result == 0) {
-    result = open_segments(opened, args, has_epochs);
-  }
-  if (result == 0) {
-    result = log_producers_load(opened, args->now_ms);
-  }
+  int result = args->is_folder_new ? begin_folder(opened, args) : open_found(opened, args);
   if (result < 0) {
     log_fail(opened, result);
     struct error_detail detail = *error_last();
@@ -45,6 +35,35 @@ int log_open(const struct log_open_args *args, struct log **log)
   }
   *log = opened;
   return 0;
+}
+
+/// A folder that was made just now has nothing to look for. Nor does anything go to disk yet: with the first flush
+/// (log_sync_names) it does, and what a power cut takes before is made anew at the next start.
+static int begin_folder(struct log *log, const struct log_open_args *args)
+{
+  atomic_store(&log->is_dir_dirty, true);
+  atomic_store(&log->is_parent_dirty, true);
+  if (!uuid_is_zero(&log->topic_id)) {
+    TRY(partition_metadata_begin(log_dir(log), &log->topic_id));
+    atomic_store(&log->is_id_dirty, true);
+  }
+  TRY(open_first_segment(log, args->log_start_offset, args->now_ms));
+  atomic_store(&log->start_offset, args->log_start_offset);
+  atomic_store(&log->recovery_point, args->log_start_offset);
+  log->snapshot_offset = args->log_start_offset;
+  return 0;
+}
+
+static int open_found(struct log *log, const struct log_open_args *args)
+{
+  bool has_epochs = false;
+  bool is_known = !uuid_is_zero(&log->topic_id) && uuid_equal(&args->found_id, &log->topic_id);
+  if (!is_known) {
+    TRY(open_folder(log));
+  }
+  TRY(leader_epochs_load(&log->epochs, args->dir, &has_epochs));
+  TRY(open_segments(log, args, has_epochs));
+  return log_producers_load(log, args->now_ms);
 }
 
 int log_read_topic_id(const char *dir, struct uuid *topic_id)

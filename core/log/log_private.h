@@ -71,6 +71,7 @@ struct log {
   _Atomic(bool) is_switching;                  ///< flushes wait for log_move_switch(). Set holding flush_lock
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
+  _Atomic(bool) is_id_dirty;                   ///< partition.metadata was written since the last flush
   bool has_sync_failed;                        ///< a flush failed: what it was for may be gone. flush_lock
   _Atomic(struct log_aborted_list *) aborted;  ///< transactions that were aborted, NULL: none
   _Atomic(int64_t) first_unstable_offset;      ///< see log_transactions.h

@@ -108,12 +108,15 @@ int recovery_load_indexes(struct segment_recovery *work, bool *is_good)
 /// Position of the last offset-index entry whose offset is at most `relative_offset`, 0: none.
 static int find_indexed_pos(const struct segment_recovery *work, int64_t relative_offset, int64_t *pos)
 {
-  char *path = segment_path(work->dir, work->seg->base_offset, ".index");
-  int fd = -1;
-  int result = file_open(path, FILE_READ, &fd);
   uint32_t low = 0;
   uint32_t high = atomic_load(&work->seg->offset_index.count);
   *pos = 0;
+  if (high == 0) {
+    return 0; // most segments of a broker with thousands of partitions: no file is opened for that
+  }
+  char *path = segment_path(work->dir, work->seg->base_offset, ".index");
+  int fd = -1;
+  int result = file_open(path, FILE_READ, &fd);
   while (result == 0 && low < high) {
     uint32_t middle = low + (high - low) / 2;
     uint8_t entry[OFFSET_INDEX_ENTRY_SIZE];

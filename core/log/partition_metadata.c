@@ -75,14 +75,49 @@ bool partition_metadata_is_of(const struct uuid *found, const struct uuid *wante
   return differing <= DAMAGED_BYTES_MAX;
 }
 
-int partition_metadata_write(const char *folder, const struct uuid *topic_id)
+enum { PARTITION_METADATA_TEXT_SIZE = 64 };
+
+static size_t print(char text[PARTITION_METADATA_TEXT_SIZE], const struct uuid *topic_id)
 {
-  char text[64];
   char id[UUID_TEXT_SIZE];
   uuid_format(topic_id, id);
-  int length = snprintf(text, sizeof text, "version: 0\ntopic_id: %s", id);
+  return (size_t)snprintf(text, PARTITION_METADATA_TEXT_SIZE, "version: 0\ntopic_id: %s", id);
+}
+
+int partition_metadata_write(const char *folder, const struct uuid *topic_id)
+{
+  char text[PARTITION_METADATA_TEXT_SIZE];
+  size_t size = print(text, topic_id);
   char *path = mem_printf("%s/partition.metadata", folder);
-  int result = file_replace(path, text, (size_t)length);
+  int result = file_replace(path, text, size);
   mem_free(path);
   return result;
+}
+
+int partition_metadata_begin(const char *folder, const struct uuid *topic_id)
+{
+  char text[PARTITION_METADATA_TEXT_SIZE];
+  size_t size = print(text, topic_id);
+  char *path = mem_printf("%s/partition.metadata", folder);
+  int fd = -1;
+  int result = file_open(path, FILE_WRITE | FILE_CREATE | FILE_TRUNCATE, &fd);
+  if (result == 0) {
+    result = file_write_at(fd, text, size, 0);
+  }
+  file_close(fd);
+  mem_free(path);
+  return result;
+}
+
+int partition_metadata_sync(const char *folder)
+{
+  char *path = mem_printf("%s/partition.metadata", folder);
+  int fd = -1;
+  int result = file_open(path, FILE_READ, &fd);
+  if (result == 0) {
+    result = file_sync(fd);
+  }
+  file_close(fd);
+  mem_free(path);
+  return result == ERR_NOT_FOUND ? 0 : result;
 }

@@ -23,3 +23,9 @@ bool partition_metadata_is_of(const struct uuid *found, const struct uuid *wante
 
 /// Writes it, on disk when it returns.
 int partition_metadata_write(const char *folder, const struct uuid *topic_id);
+
+/// Writes it into a folder that was just made and that nobody else knows; not on disk yet.
+int partition_metadata_begin(const char *folder, const struct uuid *topic_id);
+
+/// Brings what partition_metadata_begin() wrote to disk; a file that is not there any more is fine.
+int partition_metadata_sync(const char *folder);

@@ -7,13 +7,22 @@
 //   read:   take an entry, then look at head again: was its place not up for reuse meanwhile, it is good
 //
 // Truncation empties the ring by raising `first`; batches before it are then found through the index.
+//
+// Most partitions of a broker with many of them are quiet, so the ring begins small. A full one is copied into one of
+// the next size and retired. Its own `head` stays as it was then: whoever still reads it sees all batches up to there.
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TAIL_SIZE = 512 }; ///< batches kept; a power of two
+#include "base/epoch.h"
+
+enum {
+  TAIL_SIZE = 512,     ///< batches kept at most; a power of two
+  TAIL_SIZE_FIRST = 8, ///< batches that the first ring has room for; a power of two
+  TAIL_GROWTH = 8,     ///< how many times as many the next ring keeps
+};
 
 /// One batch.
 struct tail_batch {
@@ -33,24 +42,33 @@ struct tail_entry {
   _Atomic(uint32_t) size;        ///< as above
 };
 
-/// Embed it; all zero is empty.
-struct tail {
-  _Atomic(uint64_t) head;               ///< number of the next batch
-  _Atomic(uint64_t) first;              ///< number of the oldest batch that counts
-  _Atomic(struct tail_entry *) entries; ///< made with the first batch; owned
+/// The batches, by number modulo the size.
+struct tail_ring {
+  struct epoch_retired retired; ///< for when a larger one took its place
+  uint64_t size;                ///< entries, a power of two
+  _Atomic(uint64_t) head;       ///< number of the next batch
+  struct tail_entry entries[];  ///< the newest ones
 };
 
+/// Embed it; all zero is empty.
+struct tail {
+  _Atomic(uint64_t) first;          ///< number of the oldest batch that counts
+  _Atomic(struct tail_ring *) ring; ///< made with the first batch; owned
+};
+
+/// Frees the ring, when no reader can reach it any more.
 void tail_destroy(struct tail *tail);
 
-/// Adds a batch that is readable. Appender.
+/// Adds a batch that is readable. Appender, inside the epoch.
 void tail_push(struct tail *tail, const struct tail_batch *batch);
 
 /// Forgets all. Appender.
 void tail_clear(struct tail *tail);
 
 /// Finds the newest batch whose base offset is at most `offset`; false when the ring does not reach back to it. The
-/// batch may end before `offset`. Any thread.
+/// batch may end before `offset`. Any thread, inside the epoch.
 bool tail_find(struct tail *tail, int64_t offset, struct tail_batch *batch);
 
-/// Finds the last batch of a segment that begins at or before `pos`; false when the ring does not know. Any thread.
+/// Finds the last batch of a segment that begins at or before `pos`; false when the ring does not know. Any thread,
+/// inside the epoch.
 bool tail_find_pos(struct tail *tail, int64_t segment_base, int64_t pos, struct tail_batch *batch);

@@ -52,6 +52,25 @@ if strace.WORKS then
       assert.equal(21, requests.end_offset(client, sync))
     end)
 
+    it("are four files opened, and no sync, for each partition of a new topic", function()
+      local function create(partitions)
+        return strace.count(broker.pid, function()
+          requests.create(client, "wide" .. partitions, { partitions = partitions })
+        end)
+      end
+      local few, many = create(1), create(41)
+      assert.equal(0, (many.fsync or 0) - (few.fsync or 0))
+      assert.equal(0, (many.fdatasync or 0) - (few.fdatasync or 0))
+      assert.equal(4 * 40, many.openat - few.openat)
+    end)
+
+    it("are one sync more for the first records of a partition, which bring the name of its topic to disk", function()
+      local sync = requests.create(client, "sync", { configs = { ["luka.producer.type"] = "sync" } })
+      local counts = strace.count(broker.pid, function() requests.append(client, sync, batch) end)
+      -- partition.metadata, the folder, the folder that it is in, the leader epochs and the folder again.
+      assert.same({ 1, 5 }, { counts.fdatasync, counts.fsync })
+    end)
+
     it("are one read of what is in memory for a fetch of few records that were written lately", function()
       requests.append(client, topic, batch)
       local counts = strace.count(broker.pid, function() requests.fetch(client, topic, { fetch_offset = 1 }) end)
