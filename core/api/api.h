@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "network/connection.h"
 #include "network/server.h"
+#include "replica/append_gather.h"
 #include "wire/error_codes.h"
 
 struct broker_config;
@@ -62,6 +63,7 @@ struct api_worker {
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
   bool is_draining;                ///< the server stops: nothing waits any more
+  struct append_gather appends;    ///< of this turn, submitted at its end
   struct api_counters counters;    ///< what was answered
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
   _Atomic(int64_t) give_up_ms; ///< what the pool has not begun by then, on clock_mono_ms(), is left; far away until the

@@ -185,6 +185,13 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   fetch_start(worker);
 }
 
+static void dispatch_turn(void *arg, struct worker *server_worker)
+{
+  (void)arg;
+  struct api_worker *worker = server_worker->user;
+  append_gather_submit(&worker->appends);
+}
+
 static void dispatch_drain(void *arg, struct worker *server_worker)
 {
   (void)arg;
@@ -215,6 +222,7 @@ void api_callbacks(struct api *api, struct connection_callbacks *callbacks)
       .on_frame = dispatch_frame,
       .on_close = dispatch_close,
       .on_start = dispatch_start,
+      .on_turn = dispatch_turn,
       .on_drain = dispatch_drain,
       .on_stop = dispatch_stop,
       .on_describe = api_describe_connection,

@@ -3,7 +3,7 @@
 // Produce, versions 0 to 13: one batch of format 2 for each partition, checked and patched where it lies in the frame's
 // buffer, then given to the appender of its partition. The answer goes out when the last partition is done.
 //
-//   find the partition -> batch_validate() -> partition_submit() ... produce_appended() -> answer
+//   find the partition -> batch_validate() -> append_gather_add() ... produce_appended() -> answer
 //                     \-> what must be unpacked, packed or converted: the pool (produce_pool.c) -/
 //
 // Versions 0 to 2 may send message sets of formats 0 and 1, which become batches. Kafka is lenient there: records
@@ -226,7 +226,7 @@ void produce_append(struct produce_part *part, struct partition *found, uint8_t 
       .max_timestamp = part->verdict.header.max_timestamp,
   };
   produce->pending++;
-  partition_submit(found, &part->job);
+  append_gather_add(&produce->req->worker->appends, found, &part->job);
 }
 
 /// Looks what versions 0 to 2 sent: a batch like those of today, a message set, or nothing whole.

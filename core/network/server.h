@@ -83,6 +83,7 @@ struct worker {
   int64_t log_second;               ///< the second that log_lines counts
   int log_lines;                    ///< lines logged about bad clients in it
   bool has_offered;                 ///< a frame was offered since on_turn()
+  bool is_served;                   ///< between on_start() and on_stop()
   bool is_draining;                 ///< no new frames
   bool is_drained;                  ///< draining, the last connection is closed and the last frame given back
   struct timer drain_timer;         ///< ends a drain that takes too long

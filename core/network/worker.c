@@ -33,7 +33,7 @@ static void worker_on_turn(void *arg)
   const struct connection_callbacks *callbacks = &worker->server->callbacks;
   do {
     worker->has_offered = false;
-    if (callbacks->on_turn != NULL) {
+    if (worker->is_served && callbacks->on_turn != NULL) {
       callbacks->on_turn(callbacks->arg, worker);
     }
     // Taken off first: what core/api does meanwhile, here or to others, makes a connection dirty again.
@@ -63,12 +63,14 @@ static void worker_on_start(struct mail *mail)
   if (callbacks->on_start != NULL) {
     callbacks->on_start(callbacks->arg, worker);
   }
+  worker->is_served = true;
 }
 
 void worker_end(struct worker *worker)
 {
   const struct connection_callbacks *callbacks = &worker->server->callbacks;
   CHECK(worker->is_drained && worker->live_frames == 0 && list_is_empty(&worker->connections));
+  worker->is_served = false;
   if (callbacks->on_stop != NULL) {
     callbacks->on_stop(callbacks->arg, worker);
   }

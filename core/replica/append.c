@@ -40,16 +40,17 @@ static void append_collect(struct partition *part)
 
 static void append_done(struct append_job *job)
 {
-  struct partition *part = job->part;
   if (job->done != NULL) {
     job->done(job);
   }
-  partition_unref(part);
 }
 
 static void append_done_mail(struct mail *mail)
 {
-  append_done(CONTAINER_OF(mail, struct append_job, mail));
+  struct append_job *job = CONTAINER_OF(mail, struct append_job, mail);
+  struct partition *part = job->part;
+  append_done(job);
+  partition_unref(part);
 }
 
 /// Sends a finished job home, or keeps it for the end of the turn when this is its home.
@@ -184,6 +185,7 @@ static void append_hold(struct partition *part)
 {
   struct append_job *local = NULL;
   struct append_job **local_end = &local;
+  int32_t refs = 1; // this one, and those of the jobs that are done here
   partition_ref(part);
   for (int round = 0;; round++) {
     append_run(part, &local_end);
@@ -203,20 +205,27 @@ static void append_hold(struct partition *part)
   while (local != NULL) {
     struct append_job *job = local;
     local = job->next;
+    refs++;
     append_done(job);
   }
-  partition_unref(part);
+  partition_unref_by(part, refs);
+}
+
+void partition_submit_row(struct partition *part, struct append_job *newest, struct append_job *oldest, int32_t count)
+{
+  CHECK(epoch_is_inside() && count > 0);
+  partition_ref_by(part, count);
+  struct append_job *before = atomic_load_explicit(&part->jobs, memory_order_relaxed);
+  do {
+    oldest->next = before;
+  } while (!atomic_compare_exchange_weak(&part->jobs, &before, newest));
+  if (!atomic_exchange(&part->is_held, true)) {
+    append_hold(part);
+  }
 }
 
 void partition_submit(struct partition *part, struct append_job *job)
 {
-  CHECK(epoch_is_inside());
-  job->part = partition_ref(part);
-  struct append_job *newest = atomic_load_explicit(&part->jobs, memory_order_relaxed);
-  do {
-    job->next = newest;
-  } while (!atomic_compare_exchange_weak(&part->jobs, &newest, job));
-  if (!atomic_exchange(&part->is_held, true)) {
-    append_hold(part);
-  }
+  job->part = part;
+  partition_submit_row(part, job, job, 1);
 }

@@ -45,3 +45,10 @@ struct append_job {
 /// Gives a job to the partition's appender. Any thread that is a loop or runs inside the epoch. The job may be done
 /// when this returns only if `reply` is NULL or the calling loop.
 void partition_submit(struct partition *part, struct append_job *job);
+
+/// The same for several jobs at once, for append_gather.h: nothing comes between them. Each has its `part` set.
+///
+/// @param newest  the last of the row; each job's `next` is the one before it
+/// @param oldest  the first of the row
+/// @param count   jobs in the row, at least 1
+void partition_submit_row(struct partition *part, struct append_job *newest, struct append_job *oldest, int32_t count);

@@ -29,8 +29,13 @@ struct partition *partition_new(struct replica_manager *manager, const char *top
 
 struct partition *partition_ref(struct partition *part)
 {
-  CHECK(atomic_fetch_add_explicit(&part->refs, 1, memory_order_relaxed) > 0);
+  partition_ref_by(part, 1);
   return part;
+}
+
+void partition_ref_by(struct partition *part, int32_t count)
+{
+  CHECK(atomic_fetch_add_explicit(&part->refs, count, memory_order_relaxed) > 0);
 }
 
 bool partition_try_ref(struct partition *part)
@@ -56,7 +61,12 @@ static void partition_free(struct epoch_retired *retired)
 
 void partition_unref(struct partition *part)
 {
-  if (atomic_fetch_sub_explicit(&part->refs, 1, memory_order_acq_rel) == 1) {
+  partition_unref_by(part, 1);
+}
+
+void partition_unref_by(struct partition *part, int32_t count)
+{
+  if (atomic_fetch_sub_explicit(&part->refs, count, memory_order_acq_rel) == count) {
     epoch_retire(&part->retired, partition_free);
   }
 }

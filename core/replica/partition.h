@@ -119,6 +119,10 @@ bool partition_try_ref(struct partition *part);
 /// Gives a reference back; the memory goes when no thread inside its epoch can see it any more. Any thread.
 void partition_unref(struct partition *part);
 
+/// The same for `count` references in one step: the count is shared by all workers.
+void partition_ref_by(struct partition *part, int32_t count);
+void partition_unref_by(struct partition *part, int32_t count);
+
 /// Reads role, epoch and offsets as of one moment. Any thread, no lock.
 void partition_read_state(const struct partition *part, struct partition_state *state);
 
