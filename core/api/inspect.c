@@ -13,8 +13,6 @@
 #include "wire/codec.h"
 #include "wire/error_codes.h"
 
-enum { INSPECT_NS_PER_MS = 1000000 };
-
 static const struct metric REQUEST_COUNT = {"request.count", "api", METRIC_COUNTER, "requests answered, of each kind"};
 static const struct metric REQUEST_ERRORS = {"request.errors", "api", METRIC_COUNTER,
                                              "answers of each kind with an error in them"};
@@ -36,7 +34,7 @@ void api_describe_connection(void *arg, const struct connection *conn, struct co
     const struct request *req = CONTAINER_OF(client->requests.next, struct request, link);
     snprintf(info->request, sizeof info->request, "%s v%d", req->wire != NULL ? req->wire->name : "request",
              req->version);
-    info->request_ms = (clock_mono_ns() - req->frame->arrived_ns) / INSPECT_NS_PER_MS;
+    info->request_ms = clock_mono_ms() - req->frame->arrived_ms;
   }
 }
 

@@ -26,7 +26,6 @@
 #include "metadata/image.h"
 #include "network/connection.h"
 #include "network/frame.h"
-#include "os/clock.h"
 #include "record/up_convert.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
@@ -169,7 +168,7 @@ static void produce_rules(const struct produce *produce, const struct produce_pa
   *rules = (struct batch_rules){
       .topic = found->topic,
       .partition = part->index,
-      .now_ms = clock_wall_ms(),
+      .now_ms = event_loop_wall_ms(produce->req->worker->loop),
       .timestamp_before_max_ms = config->message_timestamp_before_max_ms,
       .timestamp_after_max_ms = config->message_timestamp_after_max_ms,
       .max_message_bytes = config->max_message_bytes,
@@ -297,6 +296,18 @@ static int64_t produce_count(const struct wire_produce_request *body)
   return total;
 }
 
+/// Begins a part with one of the request's entries.
+static void produce_fill_part(struct produce *produce, struct produce_part *part,
+                              const struct wire_produce_request_topic_produce_data *topic,
+                              const struct wire_produce_request_partition_produce_data *data)
+{
+  part->produce = produce;
+  part->topic = topic->name;
+  part->topic_id = topic->topic_id;
+  part->index = data->index;
+  part->records = data->records;
+}
+
 /// Lays out the parts of a request so that those of one topic follow each other; a partition named twice keeps its
 /// first place and gets the last records.
 static void produce_gather(struct produce *produce, const struct wire_produce_request *body)
@@ -304,6 +315,11 @@ static void produce_gather(struct produce *produce, const struct wire_produce_re
   struct request *req = produce->req;
   int32_t total = (int32_t)produce_count(body);
   produce->parts = request_array(req, total, sizeof *produce->parts);
+  if (body->topic_data_count == 1 && total == 1) {
+    const struct wire_produce_request_topic_produce_data *only = &body->topic_data[0];
+    produce_fill_part(produce, &produce->parts[produce->count++], only, &only->partition_data[0]);
+    return;
+  }
   struct key_set topics;
   struct key_set partitions;
   key_set_create(&topics, &req->arena, body->topic_data_count);
@@ -331,12 +347,7 @@ static void produce_gather(struct produce *produce, const struct wire_produce_re
         const struct wire_produce_request_partition_produce_data *data = &topic->partition_data[j];
         int32_t place = key_set_put(&partitions, topic->name, &topic->topic_id, data->index, produce->count);
         produce->count += place == produce->count ? 1 : 0;
-        struct produce_part *part = &produce->parts[place];
-        part->produce = produce;
-        part->topic = topic->name;
-        part->topic_id = topic->topic_id;
-        part->index = data->index;
-        part->records = data->records;
+        produce_fill_part(produce, &produce->parts[place], topic, data);
       }
     }
   }

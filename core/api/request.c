@@ -13,6 +13,7 @@
 #include "network/connection.h"
 #include "network/frame.h"
 #include "network/response.h"
+#include "network/server.h"
 #include "os/clock.h"
 #include "os/errinj.h"
 #include "wire/apis.h"
@@ -132,8 +133,8 @@ void request_respond_nothing(struct request *req)
 void request_respond(struct request *req, const void *response)
 {
   struct wire_writer w = {0};
-  wire_writer_reserve(&w, 256);
-  wire_writer_i32(&w, 0); // the frame's length, filled in by response_from_writer()
+  struct response *resp = response_begin(&req->worker->worker->responses, &w);
+  wire_writer_i32(&w, 0); // the frame's length, filled in by response_take_writer()
   struct wire_response_header header;
   wire_response_header_init(&header);
   header.correlation_id = req->correlation_id;
@@ -145,14 +146,14 @@ void request_respond(struct request *req, const void *response)
   if (result == 0) {
     result = req->wire->response->write(response, &w, req->version);
   }
-  struct response *resp = NULL;
   int16_t error_code = w.error_code;
   if (result == 0) {
-    result = response_from_writer(&w, &resp);
+    result = response_take_writer(resp, &w);
   }
   if (result < 0) {
     request_drop_regions(req);
     wire_writer_destroy(&w);
+    response_delete(resp);
     slog_error("cannot encode the answer to %s version %d: %s", req->wire->name, req->version, error_last()->message);
     metric_count(&req->worker->counters.refused, 1);
     connection_respond_and_close(request_leave(req), NULL);

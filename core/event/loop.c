@@ -168,12 +168,22 @@ void event_loop_awake(struct event_loop *loop)
     loop->is_awake = true;
     epoch_enter();
     loop->now_ms = clock_mono_ms();
+    loop->wall_ms = INT64_MIN;
   }
 }
 
 int64_t event_loop_now_ms(const struct event_loop *loop)
 {
   return loop->is_awake ? loop->now_ms : clock_mono_ms();
+}
+
+int64_t event_loop_wall_ms(struct event_loop *loop)
+{
+  CHECK(loop->is_awake);
+  if (loop->wall_ms == INT64_MIN) {
+    loop->wall_ms = clock_wall_ms();
+  }
+  return loop->wall_ms;
 }
 
 struct event_loop *event_loop_current(void)

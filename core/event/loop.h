@@ -31,6 +31,7 @@ struct event_loop {
   uint64_t timer_order;       ///< order of the next timer to start
   int64_t armed_ms;           ///< what `clock` is set to, INT64_MAX: not set
   int64_t now_ms;             ///< monotonic time of this turn
+  int64_t wall_ms;            ///< wall clock of this turn, INT64_MIN: not read yet
   pthread_t thread;           ///< the thread
   char name[16];              ///< thread name, for logs and debuggers
   void (*on_turn)(void *arg); ///< called before each wait, or NULL: flush what the turn gathered
@@ -69,6 +70,9 @@ void event_loop_awake(struct event_loop *loop);
 
 /// Monotonic milliseconds of this turn. Only on the loop's thread.
 int64_t event_loop_now_ms(const struct event_loop *loop);
+
+/// Wall clock of this turn, read once in it. Only on the loop's thread, in a turn.
+int64_t event_loop_wall_ms(struct event_loop *loop);
 
 /// The loop of the calling thread, or NULL.
 struct event_loop *event_loop_current(void);

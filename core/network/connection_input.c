@@ -21,7 +21,6 @@
 #include "network/buffer.h"
 #include "network/connection_private.h"
 #include "network/server_private.h"
-#include "os/clock.h"
 
 enum {
   INPUT_LENGTH_SIZE = 4,          // bytes of a frame's length
@@ -49,7 +48,7 @@ static struct frame *frame_new(struct connection *conn, size_t start, size_t siz
   frame->buffer = conn->in;
   frame->bytes = conn->in->bytes + start;
   frame->size = (int32_t)size;
-  frame->arrived_ns = clock_mono_ns();
+  frame->arrived_ms = event_loop_now_ms(&worker->loop);
   return frame;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/response.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/error.h"
@@ -16,6 +19,33 @@ struct response *response_new(void)
   resp->parts = resp->own;
   resp->part_room = RESPONSE_PARTS_INLINE;
   return resp;
+}
+
+struct response *response_begin(struct response_pool *pool, struct wire_writer *w)
+{
+  struct response *resp = pool->free;
+  if (resp != NULL) {
+    pool->free = resp->next;
+    pool->free_count--;
+    memset(resp, 0, offsetof(struct response, own));
+  } else {
+    resp = mem_zalloc(sizeof *resp + RESPONSE_ROOM_BYTES);
+  }
+  resp->parts = resp->own;
+  resp->part_room = RESPONSE_PARTS_INLINE;
+  resp->pool = pool;
+  wire_writer_lend(w, resp->room, RESPONSE_ROOM_BYTES);
+  return resp;
+}
+
+void response_pool_destroy(struct response_pool *pool)
+{
+  while (pool->free != NULL) {
+    struct response *resp = pool->free;
+    pool->free = resp->next;
+    mem_free(resp);
+  }
+  pool->free_count = 0;
 }
 
 static void response_release_part(struct response_part *part)
@@ -35,6 +65,13 @@ void response_delete(struct response *resp)
   }
   if (resp->parts != resp->own) {
     mem_free(resp->parts);
+  }
+  struct response_pool *pool = resp->pool;
+  if (pool != NULL && pool->free_count < RESPONSE_POOL_RESPONSES) {
+    resp->next = pool->free;
+    pool->free = resp;
+    pool->free_count++;
+    return;
   }
   mem_free(resp);
 }
@@ -104,6 +141,18 @@ int response_finish(struct response *resp)
 
 int response_from_writer(struct wire_writer *w, struct response **resp)
 {
+  struct response *made = response_new();
+  int result = response_take_writer(made, w);
+  if (result < 0) {
+    response_delete(made);
+    return result;
+  }
+  *resp = made;
+  return 0;
+}
+
+int response_take_writer(struct response *resp, struct wire_writer *w)
+{
   if (w->error < 0) {
     return w->error;
   }
@@ -112,37 +161,40 @@ int response_from_writer(struct wire_writer *w, struct response **resp)
   if (total - RESPONSE_LENGTH_SIZE > INT32_MAX) {
     return error_set(ERR_LIMIT, "a response of %zu bytes does not fit a frame", total);
   }
-  struct response *made = response_new();
-  response_reserve(made, 2 * w->splice_count + 1);
+  response_reserve(resp, 2 * w->splice_count + 1);
   size_t size = w->size;
-  uint8_t *data = wire_writer_steal(w);
+  bool is_own = w->is_lent;
+  CHECK(!is_own || w->data == resp->room);
+  uint8_t *data = is_own ? w->data : wire_writer_steal(w);
   size_t at = 0;
   size_t last = 0; // the last part of memory, which gives the buffer back
   for (size_t i = 0; i <= w->splice_count; i++) {
     size_t end = i < w->splice_count ? w->splices[i].at : size;
     if (end > at) {
-      last = made->part_count;
-      response_add_memory(made, data + at, end - at, NULL, NULL);
+      last = resp->part_count;
+      response_add_memory(resp, data + at, end - at, NULL, NULL);
       at = end;
     }
     if (i < w->splice_count) {
       const struct response_region *region = w->splices[i].region;
       CHECK(region->length == w->splices[i].length);
-      response_add_region(made, region);
+      response_add_region(resp, region);
     }
   }
-  made->parts[last].release = mem_free;
-  made->parts[last].arg = data;
+  if (!is_own) {
+    resp->parts[last].release = mem_free;
+    resp->parts[last].arg = data;
+  }
   wire_writer_destroy(w);
-  int result = response_finish(made);
+  int result = response_finish(resp);
   CHECK(result == 0);
-  *resp = made;
   return 0;
 }
 
 int64_t response_memory(const struct response *resp)
 {
-  return resp->memory_bytes + (int64_t)(sizeof *resp + resp->part_room * sizeof resp->parts[0]);
+  return resp->memory_bytes + (resp->pool != NULL ? RESPONSE_ROOM_BYTES : 0) +
+         (int64_t)(sizeof *resp + resp->part_room * sizeof resp->parts[0]);
 }
 
 int64_t response_size(const struct response *resp)

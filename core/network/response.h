@@ -12,8 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+  RESPONSE_ROOM_BYTES = 512,     ///< an answer up to this size needs no memory but its response
+  RESPONSE_POOL_RESPONSES = 256, ///< what a pool keeps for reuse
+};
+
 struct response;
 struct wire_writer;
+
+/// Responses to use again, so that a small answer allocates nothing. Embed it; zero-initialised is an empty one. One
+/// per worker, only on its thread.
+struct response_pool {
+  struct response *free; ///< idle ones
+  int free_count;        ///< how many
+};
 
 typedef void (*response_release_fn)(void *arg);
 
@@ -26,6 +38,15 @@ struct response_region {
   response_release_fn release; ///< called once when sent or dropped, on the worker's thread; or NULL
   void *arg;                   ///< for `release`
 };
+
+/// An empty response from a pool, with room for a small answer, lent to a writer. Owned: response_delete(), or taken by
+/// connection_respond(), on the pool's thread.
+///
+/// @param w  an empty one; it gives the room back by response_take_writer(), or before response_delete()
+struct response *response_begin(struct response_pool *pool, struct wire_writer *w);
+
+/// Frees what a pool keeps; none of its responses is in use any more.
+void response_pool_destroy(struct response_pool *pool);
 
 /// An empty response. Owned: response_delete(), or taken by connection_respond().
 struct response *response_new(void);
@@ -57,6 +78,11 @@ int response_finish(struct response *resp);
 /// @param[out] resp  owned
 /// @return 0, the writer's error, ERR_LIMIT
 int response_from_writer(struct wire_writer *w, struct response **resp);
+
+/// The same into a response that is there: the one of response_begin() that lent the writer its room, or a new one.
+///
+/// @return 0, the writer's error, ERR_LIMIT; on failure `resp` is empty, and still the caller's
+int response_take_writer(struct response *resp, struct wire_writer *w);
 
 /// Bytes of the whole frame, its length field included.
 int64_t response_size(const struct response *resp);

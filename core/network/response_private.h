@@ -29,7 +29,9 @@ struct response {
   int64_t size;                                    ///< bytes of all parts
   int64_t memory_bytes;                            ///< bytes of those that are memory
   bool is_finished;                                ///< the length is filled in
+  struct response_pool *pool;                      ///< where it goes back to; NULL: the heap
   struct response_part own[RESPONSE_PARTS_INLINE]; ///< room for the usual few
+  uint8_t room[];                                  ///< of a pool's: RESPONSE_ROOM_BYTES for a small answer
 };
 
 /// Bytes of memory that a finished response takes, until it is deleted.

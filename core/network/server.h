@@ -18,6 +18,7 @@
 #include "network/connection.h"
 #include "network/listener.h"
 #include "network/memory_gate.h"
+#include "network/response.h"
 
 struct metric_samples;
 struct server;
@@ -60,6 +61,14 @@ struct worker_counters {
   _Atomic(int64_t) idle_closed;       ///< connections closed for idleness
 };
 
+/// How busy a worker is, see worker.c.
+struct worker_pace {
+  int64_t since_ms; ///< start of the window, monotonic
+  int64_t frames;   ///< frames offered until then
+  bool is_busy;     ///< it had many in the last window, and the scheduler knows
+  bool is_fixed;    ///< the scheduler does not take advice
+};
+
 /// A thread with connections. `loop` may be posted to by any thread; the rest belongs to the worker.
 struct worker {
   struct event_loop loop;          ///< its loop
@@ -78,11 +87,13 @@ struct worker {
   struct list dirty;                ///< those to look at before waiting
   struct frame *free_frames;        ///< frames to use again
   int free_frame_count;             ///< how many
+  struct response_pool responses;   ///< small answers to use again
   int64_t live_frames;              ///< frames not yet given back, also those of closed connections
   _Atomic(int) assigned;            ///< connections given to it, also those on their way; any thread
   int64_t log_second;               ///< the second that log_lines counts
   int log_lines;                    ///< lines logged about bad clients in it
   bool has_offered;                 ///< a frame was offered since on_turn()
+  struct worker_pace pace;          ///< how busy it is
   bool is_served;                   ///< between on_start() and on_stop()
   bool is_draining;                 ///< no new frames
   bool is_drained;                  ///< draining, the last connection is closed and the last frame given back

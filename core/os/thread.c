@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/thread.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -26,5 +28,18 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), v
   snprintf(shortened, sizeof shortened, "%s", name);
   pthread_setname_np(started, shortened);
   *thread = started;
+  return 0;
+}
+
+int thread_set_batch(bool is_batch)
+{
+  int policy = sched_getscheduler(0); // Linux: 0 is the calling thread
+  if (policy != SCHED_OTHER && policy != SCHED_BATCH) {
+    return error_set(ERR_INVALID, "the thread has scheduling policy %d", policy);
+  }
+  struct sched_param none = {.sched_priority = 0};
+  if (sched_setscheduler(0, is_batch ? SCHED_BATCH : SCHED_OTHER, &none) != 0) {
+    return error_set_errno(errno, "cannot set the scheduling policy");
+  }
   return 0;
 }

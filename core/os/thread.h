@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdbool.h>
 
 /// Starts a thread. Owned: pthread_join().
 ///
@@ -12,3 +13,9 @@
 /// @param[out] thread  the thread
 /// @return 0, ERR_AGAIN (no more threads), ERR_NOMEM
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
+
+/// Has the scheduler treat the calling thread as one that does much work (SCHED_BATCH): when it is woken it does not
+/// interrupt who runs, but gets its equal share as before. Or as any other (SCHED_OTHER).
+///
+/// @return 0, ERR_INVALID where the broker was started with another policy, which stays; ERR_PERMISSION ...
+int thread_set_batch(bool is_batch);

@@ -102,7 +102,8 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
   struct append_job *jobs[APPEND_GATHER];
   struct log_batch batches[APPEND_GATHER];
   int count = 0;
-  int64_t now_ms = clock_wall_ms();
+  struct event_loop *loop = event_loop_current();
+  int64_t now_ms = loop != NULL ? event_loop_wall_ms(loop) : clock_wall_ms();
   struct partition_state state;
   partition_read_state(part, &state);
   while (part->ready != NULL && part->ready->change == NULL && count < APPEND_GATHER) {

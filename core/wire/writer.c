@@ -13,9 +13,19 @@ enum { WRITER_FIRST_BYTES = 512 };
 
 void wire_writer_destroy(struct wire_writer *w)
 {
-  mem_free(w->data);
+  if (!w->is_lent) {
+    mem_free(w->data);
+  }
   mem_free(w->splices);
   *w = (struct wire_writer){0};
+}
+
+void wire_writer_lend(struct wire_writer *w, uint8_t *bytes, size_t size)
+{
+  CHECK(w->data == NULL);
+  w->data = bytes;
+  w->capacity = size;
+  w->is_lent = true;
 }
 
 void wire_writer_reserve(struct wire_writer *w, size_t size)
@@ -28,12 +38,18 @@ void wire_writer_reserve(struct wire_writer *w, size_t size)
   while (capacity - w->size < size) {
     capacity *= 2;
   }
-  w->data = mem_realloc(w->data, capacity);
+  uint8_t *lent = w->is_lent ? w->data : NULL;
+  w->data = mem_realloc(lent != NULL ? NULL : w->data, capacity);
+  if (lent != NULL) {
+    memcpy(w->data, lent, w->size);
+    w->is_lent = false;
+  }
   w->capacity = capacity;
 }
 
 uint8_t *wire_writer_steal(struct wire_writer *w)
 {
+  CHECK(!w->is_lent);
   uint8_t *data = w->data;
   w->data = NULL;
   w->size = 0;

@@ -21,7 +21,7 @@ struct wire_splice {
 
 /// Embed it; zero-initialised is a valid empty writer. Free with wire_writer_destroy().
 struct wire_writer {
-  uint8_t *data;               ///< the buffer, owned
+  uint8_t *data;               ///< the buffer, owned unless `is_lent`
   size_t size;                 ///< bytes written to it
   size_t capacity;             ///< bytes allocated
   struct wire_splice *splices; ///< in rising order of `at`, owned
@@ -29,16 +29,21 @@ struct wire_writer {
   size_t splice_capacity;      ///< splices allocated
   size_t splice_bytes;         ///< sum of their lengths
   int error;                   ///< 0, or the ERR_* of the first failure
+  bool is_lent;                ///< the buffer is still the one of wire_writer_lend()
   int16_t error_code;          ///< the first field "ErrorCode" that is not 0, enum wire_error; 0: there was none
 };
 
 /// Frees the buffer and the list of splices (not the regions); the writer is empty and usable again.
 void wire_writer_destroy(struct wire_writer *w);
 
+/// Gives an empty writer memory to begin with, borrowed until it is destroyed: what fits needs no other.
+void wire_writer_lend(struct wire_writer *w, uint8_t *bytes, size_t size);
+
 /// Makes room for `size` more bytes, so that they are written without growing.
 void wire_writer_reserve(struct wire_writer *w, size_t size);
 
-/// Takes the buffer out; the splices stay until destroy. Owned: mem_free(). NULL when nothing was ever written.
+/// Takes the buffer out, which is not a lent one; the splices stay until destroy. Owned: mem_free(). NULL when nothing
+/// was ever written.
 uint8_t *wire_writer_steal(struct wire_writer *w);
 
 /// Drops what was written beyond `size` bytes, splices included, and clears the error; for an answer that failed
