@@ -419,11 +419,27 @@ static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_o
   return 0;
 }
 
+/// Gives back blocks that the active segment was allotted for more; those of `preallocate` it keeps.
+static int log_unreserve(struct log *log)
+{
+  struct segment *seg = log_active(log);
+  const struct log_config *config = log_get_config(log);
+  if (seg->reserved_pos == 0 || config->preallocate) {
+    return 0;
+  }
+  struct log_file *file = NULL;
+  TRY(log_open_segment(log, seg, &file));
+  int result = segment_unreserve(seg, log_file_fd(file), config);
+  log_file_unref(file);
+  return result;
+}
+
 /// Everything that a clean start relies on.
 static int log_finish(struct log *log)
 {
   const char *dir = log_dir(log);
   struct segment_list *list = log_list(log);
+  TRY(log_unreserve(log));
   TRY(segment_finish_indexes(log_active(log), dir, true));
   for (int i = 0; i < list->count; i++) {
     TRY(segment_trim_indexes(list->segments[i], dir));

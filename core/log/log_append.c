@@ -277,9 +277,20 @@ static int append_write_bytes(struct log *log, struct log_file *file, const stru
     struct error_detail detail = *error_last();
     // Bytes that stay would count as batches at the next start.
     log->is_broken = file_truncate(log_file_fd(file), pos) < 0;
+    log_active(log)->reserved_pos = 0;
     return error_record(result, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
   }
   return 0;
+}
+
+/// Bytes of a row of batches.
+static int64_t append_bytes(const struct log_batch *batches, int count)
+{
+  int64_t bytes = 0;
+  for (int i = 0; i < count; i++) {
+    bytes += (int64_t)batches[i].size;
+  }
+  return bytes;
 }
 
 /// Writes batches into the active segment, with one write, and publishes them.
@@ -289,12 +300,13 @@ static int append_write(struct log *log, struct log_batch *batches, int count, i
   int64_t pos = atomic_load_explicit(&seg->size, memory_order_relaxed);
   struct log_file *file = NULL;
   TRY(log_open_segment(log, seg, &file));
+  const struct log_config *config = log_get_config(log);
+  segment_reserve(seg, log_file_fd(file), pos, append_bytes(batches, count), config);
   int result = append_write_bytes(log, file, batches, count, pos);
   if (result < 0) {
     log_file_unref(file);
     return result;
   }
-  const struct log_config *config = log_get_config(log);
   const char *dir = log_dir(log);
   int64_t end_pos = pos;
   int64_t end_offset = 0;
@@ -329,10 +341,10 @@ static int append_write(struct log *log, struct log_batch *batches, int count, i
 static int append_close_segment(struct log *log, struct segment *seg)
 {
   TRY(segment_finish_indexes(seg, log_dir(log), true));
-  if (log_get_config(log)->preallocate) {
+  if (seg->reserved_pos > 0 || log_get_config(log)->preallocate) {
     struct log_file *file = NULL;
     TRY(log_open_segment(log, seg, &file));
-    int result = file_truncate(log_file_fd(file), atomic_load_explicit(&seg->size, memory_order_relaxed));
+    int result = segment_unreserve(seg, log_file_fd(file), log_get_config(log));
     log_file_unref(file);
     TRY(result);
   }

@@ -36,6 +36,8 @@
 
 enum {
   RECOVERY_STEP_BYTES = 256 * 1024, ///< read at a time while checking CRCs
+  SPARE_BYTES = 64 * 1024,          ///< blocks beyond the end that are not for the file system's own use
+  STAT_BLOCK_BYTES = 512,           ///< what stat(2) counts in
 };
 
 static int refuse_old_format(const struct segment_recovery *work, int64_t pos);
@@ -81,6 +83,10 @@ int log_recover_segment(struct log_recovery *recovery, struct segment *seg, bool
   if (result == 0) {
     atomic_store(&seg->modified_ms, (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000);
     result = recover(&work, is_last);
+    int64_t blocks_pos = (int64_t)status.st_blocks * STAT_BLOCK_BYTES;
+    if (is_last && blocks_pos > atomic_load(&seg->size) + SPARE_BYTES) {
+      seg->reserved_pos = blocks_pos; // a crash left what segment_reserve() had allotted
+    }
   }
   if (result == 0 && recovery->is_missing_epochs && !work.has_epochs) {
     result = assign_epochs(&work);

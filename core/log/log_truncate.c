@@ -326,6 +326,7 @@ static int cut_file(struct log *log, const struct cut *cut, int64_t now_ms)
     struct log_file *file = NULL;
     TRY(log_open_segment(log, seg, &file));
     result = file_truncate(log_file_fd(file), cut->pos);
+    seg->reserved_pos = 0;
     if (result == 0) {
       result = segment_truncate_indexes(seg, file, log_dir(log), cut->offset, cut->pos);
     }

@@ -4,6 +4,11 @@
 // core/api holds keep their buffer alive by themselves. Small frames share a 16 KiB buffer; one that does not fit is
 // received straight into a buffer of its size, and only what had arrived of it before is copied, once.
 //
+// A connection whose latest frame was large is expected to send more of that size: it gets a buffer that holds as many
+// of them as 256 KiB do, at least one, and reads that many whole ones with one call, so that nothing of them is copied.
+// That takes no memory others wait for: when half of what there is for requests is in use, or the connection has much
+// unanswered, it is one frame at a time.
+//
 // The length in front of a frame is checked when its four bytes are there, before anything is allocated for it.
 #include <string.h>
 
@@ -19,8 +24,9 @@
 
 enum {
   INPUT_LENGTH_SIZE = 4,          // bytes of a frame's length
-  INPUT_TURN_BYTES = 1024 * 1024, // read from one connection before others have their turn
+  INPUT_TURN_BYTES = 192 * 1024,  // read from one connection before others have their turn
   INPUT_FREE_FRAMES_MAX = 1024,   // frame structs a worker keeps for reuse
+  INPUT_AHEAD_BYTES = 256 * 1024, // large frames read at once; more would leave the processor's cache
 };
 
 static struct frame *frame_new(struct connection *conn, size_t start, size_t size)
@@ -192,6 +198,7 @@ static struct frame *input_next(struct connection *conn)
   }
   struct frame *frame = frame_new(conn, conn->in_start + INPUT_LENGTH_SIZE, (size_t)length);
   conn->in_start += conn->in_need;
+  conn->in_large = conn->in_need > BUFFER_SMALL_BYTES ? conn->in_need : 0;
   conn->in_need = 0;
   return frame;
 }
@@ -235,9 +242,26 @@ bool input_take(struct connection *conn)
   return offered > 0;
 }
 
+/// How many bytes to read at once of large frames of `size` bytes: whole ones.
+static size_t input_ahead(size_t size, size_t most)
+{
+  size_t bytes = most < INPUT_AHEAD_BYTES ? most : INPUT_AHEAD_BYTES;
+  return size < bytes ? bytes / size * size : size;
+}
+
+/// The size of the next buffer, `need` or more.
+static size_t input_buffer_size(const struct connection *conn, size_t need)
+{
+  size_t ahead = conn->in_large == 0 ? 0 : input_ahead(conn->in_large, INPUT_AHEAD_BYTES);
+  if (ahead <= need || conn->held_bytes > INPUT_AHEAD_BYTES || !connection_has_memory(conn, ahead)) {
+    return need;
+  }
+  return ahead;
+}
+
 /// Finds room for the next bytes.
 ///
-/// @param[out] room  bytes that may be read there: of a large frame only its own
+/// @param[out] room  bytes that may be read there: of large frames only whole ones
 /// @param[out] at    the place
 /// @return 0, ERR_AGAIN when the connection waits for memory now, ERR_NOMEM
 static int input_room(struct connection *conn, size_t *room, uint8_t **at)
@@ -251,11 +275,12 @@ static int input_room(struct connection *conn, size_t *room, uint8_t **at)
       memmove(in->bytes, in->bytes + conn->in_start, have);
       fresh = in;
     } else {
-      bool is_free = need <= BUFFER_SMALL_BYTES && conn->held_bytes == 0;
-      if (!is_free && !connection_reserve_input(conn, need)) {
+      size_t size = input_buffer_size(conn, need);
+      bool is_free = size <= BUFFER_SMALL_BYTES && conn->held_bytes == 0;
+      if (!is_free && !connection_reserve_input(conn, size)) {
         return ERR_AGAIN;
       }
-      fresh = buffer_get(&conn->worker->pool, need, !is_free);
+      fresh = buffer_get(&conn->worker->pool, size, !is_free);
       if (fresh == NULL) {
         return error_last()->code;
       }
@@ -272,7 +297,12 @@ static int input_room(struct connection *conn, size_t *room, uint8_t **at)
     conn->in_end = have;
   }
   connection_unreserve_input(conn);
-  size_t end = need > BUFFER_SMALL_BYTES ? conn->in_start + need : conn->in->size;
+  size_t end = conn->in->size;
+  if (end > BUFFER_SMALL_BYTES) {
+    size_t size = need > conn->in_large ? need : conn->in_large;
+    size_t ahead = input_ahead(size, end - conn->in_start);
+    end = ahead < end - conn->in_start ? conn->in_start + ahead : end;
+  }
   CHECK(end > conn->in_end); // otherwise the frame would be complete
   *room = end - conn->in_end;
   *at = conn->in->bytes + conn->in_end;

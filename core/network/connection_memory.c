@@ -80,6 +80,14 @@ bool connection_reserve_input(struct connection *conn, size_t size)
   return false;
 }
 
+bool connection_has_memory(const struct connection *conn, size_t size)
+{
+  const struct memory_gate *gate = &conn->worker->server->requests;
+  int64_t half = atomic_load_explicit(&gate->limit, memory_order_relaxed) / 2;
+  return memory_gate_is_open(gate) &&
+         atomic_load_explicit(&gate->used, memory_order_relaxed) + (int64_t)buffer_room(size) < half;
+}
+
 void connection_unreserve_input(struct connection *conn)
 {
   if (conn->in_reserved > 0) {

@@ -46,6 +46,7 @@ struct connection {
   size_t in_start;        ///< first byte of `in` that is in no frame yet
   size_t in_end;          ///< end of the bytes received
   size_t in_need;         ///< bytes from in_start that the next frame takes, 0: not known yet
+  size_t in_large;        ///< bytes of its latest frame, length included, if a small buffer is too small for it; else 0
   struct frame *deferred; ///< frame to offer again
   bool may_retry;         ///< offer it at the next occasion
   bool has_peer_ended;    ///< the peer's end has arrived; what it sent before may not have been read yet
@@ -109,6 +110,9 @@ bool connection_may_take(const struct connection *conn);
 /// Whether the connection has, or gets now, request memory for a buffer of `size` bytes. If not it waits in line:
 /// nothing is read from it until it has.
 bool connection_reserve_input(struct connection *conn, size_t size);
+
+/// Whether there is plenty of request memory: a buffer for `size` bytes is less than what is left of one half of it.
+bool connection_has_memory(const struct connection *conn, size_t size);
 
 /// Gives back what is reserved.
 void connection_unreserve_input(struct connection *conn);

@@ -269,6 +269,17 @@ int file_reserve(int fd, int64_t pos, int64_t size)
   return 0;
 }
 
+int file_unreserve(int fd, int64_t size)
+{
+  struct stat status;
+  if (fstat(fd, &status) != 0) {
+    return error_set_errno(errno, "fstat failed");
+  }
+  TRY(file_truncate(fd, size));
+  const struct timespec times[2] = {status.st_atim, status.st_mtim};
+  return futimens(fd, times) == 0 ? 0 : error_set_errno(errno, "futimens failed");
+}
+
 int file_lock(int fd)
 {
   // Of the kind that Java's FileChannel.lock() meets, so that Kafka and Luka keep each other out of a directory.

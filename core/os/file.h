@@ -78,6 +78,9 @@ int file_copy_modified(int from_fd, int to_fd);
 /// Reserves blocks without changing the visible size; ERR_NO_SPACE; unsupported file systems are no error.
 int file_reserve(int fd, int64_t pos, int64_t size);
 
+/// Gives back the blocks that were reserved beyond a file's end, `size`; the time of its last change stays.
+int file_unreserve(int fd, int64_t size);
+
 /// Takes an exclusive lock of the open file (fcntl F_OFD_SETLK) without waiting; ERR_BUSY when another process has it.
 /// Released by file_close().
 int file_lock(int fd);

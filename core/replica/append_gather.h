@@ -20,9 +20,10 @@ struct append_job;
 struct partition;
 
 enum {
-  APPEND_GATHER_SLOTS = 64,        ///< partitions gathered for at a time, a power of two
-  APPEND_GATHER_BYTES = 32 * 1024, ///< bytes of a row that wait for no more: large batches gain nothing by it
-  APPEND_GATHER_JOBS = 64,         ///< likewise jobs, as many as one write takes
+  APPEND_GATHER_SLOTS = 64,         ///< partitions gathered for at a time, a power of two
+  APPEND_GATHER_BYTES = 256 * 1024, ///< bytes of a row that wait for no more. The file system asks 30 %
+                                    ///< less per byte than for 64 KiB, and they are still in the cache
+  APPEND_GATHER_JOBS = 64,          ///< likewise jobs, as many as one write takes
 };
 
 /// What waits for one partition.

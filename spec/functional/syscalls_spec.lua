@@ -52,6 +52,28 @@ if strace.WORKS then
       assert.equal(21, requests.end_offset(client, sync))
     end)
 
+    it("are one receive and one write for a pipeline of large batches", function()
+      local large = records.batch { records = { ("v"):rep(17000) } }
+      requests.append(client, topic, large) -- more of that size are expected from here on
+      local frames, sent = {}, {}
+      client.send = function(_, bytes)
+        frames[#frames + 1] = bytes
+        return true
+      end
+      for i = 1, 3 do sent[i] = requests.send_produce(client, topic, large) end
+      client.send = nil
+      local counts = strace.count(broker.pid, function()
+        client:send(table.concat(frames))
+        for i = 1, 3 do
+          local answer = client:answer("Produce", requests.PRODUCE, sent[i])
+          assert.equal(1 + i, answer.responses[1].partition_responses[1].base_offset)
+        end
+      end, nil, "recvfrom,pwritev,sendmsg")
+      -- Two where the client's kernel passes the bytes on in two pieces.
+      assert.is_true(counts.recvfrom <= 2 and counts.pwritev <= 2 and counts.sendmsg <= 2,
+        ("%d receives, %d writes, %d sends"):format(counts.recvfrom, counts.pwritev, counts.sendmsg))
+    end)
+
     it("are four files opened, and no sync, for each partition of a new topic", function()
       local function create(partitions)
         return strace.count(broker.pid, function()

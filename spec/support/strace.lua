@@ -17,16 +17,17 @@ local TRACED = "pread64,preadv,preadv2,readv,pwrite64,pwritev,pwritev2,writev,se
 ---@param pid integer
 ---@param work fun(counts: fun(): table<string, integer>)  may ask for the counts so far
 ---@param injections string[]?  as strace's -e inject= takes them: "fdatasync:error=EIO:when=2", "fsync:delay_enter=1000"
+---@param traced string?  counts these instead, as strace's -e trace= takes them
 ---@return table<string, integer>
-function M.count(pid, work, injections)
+function M.count(pid, work, injections, traced)
   local folder = unit.temp_dir()
   local out, said = folder .. "/calls", folder .. "/said"
   local inject = ""
   for _, injection in ipairs(injections or {}) do inject = inject .. " -e inject=" .. injection end
   local tracer = assert(unistd.fork())
   if tracer == 0 then
-    unistd.execp("sh", { "-c", ("exec strace -f -qq -e signal=none -e trace=%s%s -o %s -p %d 2>%s"):format(TRACED, inject, out, pid,
-      said) })
+    unistd.execp("sh", { "-c", ("exec strace -f -qq -e signal=none -e trace=%s%s -o %s -p %d 2>%s"):format(traced or TRACED,
+      inject, out, pid, said) })
     os.exit(127)
   end
   -- Attached when every thread of the process has a tracer.

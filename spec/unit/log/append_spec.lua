@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local unit = require "spec.support.unit"
+local ffi = require "ffi"
 local logs = require "spec.unit.log.logs"
 
 local C, NOW = logs.C, logs.NOW
@@ -414,6 +415,76 @@ describe("preallocation", function()
     assert.is_true(tonumber(pipe:read "*l") <= 8)
     pipe:close()
     log:close()
+  end)
+end)
+
+describe("Blocks that are reserved ahead", function()
+  local large = logs.batch { size = 256 * 1024 }
+
+  --- What stat says of the first segment: bytes of its blocks, and seconds of its last change.
+  local function stat(log)
+    local pipe = io.popen("stat -c '%b %Y' '" .. log:path(0, ".log") .. "'")
+    local blocks, modified = pipe:read("*n", "*n")
+    pipe:close()
+    return blocks * 512, modified
+  end
+
+  local function fill(log, count)
+    for _ = 1, count do log:append(large) end
+  end
+
+  it("come with large writes to a segment of a MiB, and do not change the visible size", function()
+    local log = logs.open()
+    fill(log, 4)
+    assert.is_true(stat(log) <= 1024 * 1024 + 8192)
+    fill(log, 1)
+    local blocks = stat(log)
+    assert.is_true(blocks >= (5 + 1) * 256 * 1024 and blocks <= (5 + 1) * 256 * 1024 + 8192, blocks)
+    assert.equal(5 * 256 * 1024, #log:file(0, ".log"))
+    log:close()
+  end)
+
+  it("do not come with small writes", function()
+    local log = logs.open()
+    fill(log, 4)
+    for _ = 1, 10 do log:append(logs.batch { size = 1000 }) end
+    assert.is_true(stat(log) <= 1024 * 1024 + 10000 + 8192)
+    log:close()
+  end)
+
+  it("end where segments do", function()
+    local log = logs.open { config = { segment_bytes = 5 * 256 * 1024 + 4096 } }
+    fill(log, 5)
+    assert.is_true(stat(log) <= 5 * 256 * 1024 + 4096 + 8192)
+    log:close()
+  end)
+
+  it("are given back when the segment ends", function()
+    local log = logs.open()
+    fill(log, 5)
+    C.log_roll(log.log, NOW)
+    assert.is_true(stat(log) <= 5 * 256 * 1024 + 8192)
+    log:close()
+  end)
+
+  it("are given back when the log is closed, which leaves the time of its last change", function()
+    local log = logs.open()
+    fill(log, 5)
+    C.utimes(log:path(0, ".log"), ffi.new("int64_t[4]", 1600000000, 0, 1600000000, 0))
+    log:close()
+    local blocks, modified = stat(log)
+    assert.is_true(blocks <= 5 * 256 * 1024 + 8192)
+    assert.equal(1600000000, modified)
+  end)
+
+  it("are given back by the close after a crash", function()
+    local log = logs.open()
+    fill(log, 5)
+    log:crash()
+    assert.is_true(stat(log) >= 6 * 256 * 1024)
+    log = logs.open { dir = log.dir }
+    log:close()
+    assert.is_true(stat(log) <= 5 * 256 * 1024 + 8192)
   end)
 end)
 

@@ -26,6 +26,24 @@ describe("Request memory", function()
     server:stop()
   end)
 
+  it("is taken for several large requests at once by a connection that sends them, while half of it is free", function()
+    for limit, taken in pairs { [10 * 1024 * KIB] = 256 * KIB, [400 * KIB] = 64 * KIB } do
+      local server = tcp.serve { max_request_memory = limit }
+      local client = server:connect()
+      local frame = echo_frame(60 * KIB)
+      client:send(frame:sub(1, PART))
+      server:wait("request_memory", 64 * KIB)
+      client:send(frame:sub(PART + 1))
+      client:answer()
+      client:send(frame:sub(1, PART))
+      server:wait("request_memory", taken)
+      client:send(frame:sub(PART + 1) .. frame .. frame)
+      for _ = 1, 3 do assert.equal(60 * KIB - 2, #client:answer()) end
+      server:wait("request_memory", 0)
+      server:stop()
+    end
+  end)
+
   it("has a large request wait when it is all taken, unread, until some is given back", function()
     local server = tcp.serve { max_request_memory = 256 * KIB }
     local first, second = server:connect(), server:connect()
