@@ -16,7 +16,9 @@ void wire_writer_destroy(struct wire_writer *w)
   if (!w->is_lent) {
     mem_free(w->data);
   }
-  mem_free(w->splices);
+  if (w->splices != w->few) {
+    mem_free(w->splices);
+  }
   *w = (struct wire_writer){0};
 }
 
@@ -103,6 +105,11 @@ void wire_writer_unsupported(struct wire_writer *w, int16_t version, const char 
 /// Room for `size` bytes at the end, counted as written. NULL after a failure, or when the output gets over 2 GiB.
 static uint8_t *grow(struct wire_writer *w, size_t size)
 {
+  if (size <= w->capacity - w->size && w->capacity <= INT32_MAX && w->splice_count == 0) {
+    uint8_t *next = w->data + w->size;
+    w->size += size;
+    return next;
+  }
   if (size > INT32_MAX || wire_writer_total(w) > INT32_MAX - size) {
     wire_writer_fail(w, ERR_LIMIT, "message", "over 2 GiB");
     return NULL;
@@ -235,6 +242,21 @@ void wire_writer_bytes(struct wire_writer *w, int flags, struct wire_bytes value
   }
 }
 
+static void writer_grow_splices(struct wire_writer *w)
+{
+  if (w->splices == NULL) {
+    w->splices = w->few;
+    w->splice_capacity = WIRE_WRITER_FEW;
+    return;
+  }
+  bool are_few = w->splices == w->few;
+  w->splice_capacity *= 2;
+  w->splices = mem_realloc(are_few ? NULL : w->splices, w->splice_capacity * sizeof *w->splices);
+  if (are_few) {
+    memcpy(w->splices, w->few, sizeof w->few);
+  }
+}
+
 void wire_writer_records(struct wire_writer *w, int flags, struct wire_records value, const char *what)
 {
   if (!put_length(w, flags, value.length, false, what)) {
@@ -249,8 +271,7 @@ void wire_writer_records(struct wire_writer *w, int flags, struct wire_records v
     return;
   }
   if (w->splice_count == w->splice_capacity) {
-    w->splice_capacity = w->splice_capacity > 0 ? 2 * w->splice_capacity : 8;
-    w->splices = mem_realloc(w->splices, w->splice_capacity * sizeof *w->splices);
+    writer_grow_splices(w);
   }
   w->splices[w->splice_count++] = (struct wire_splice){w->size, value.region, value.length};
   w->splice_bytes += (size_t)value.length;

@@ -19,18 +19,21 @@ struct wire_splice {
   int32_t length; ///< bytes of the region, at least 1
 };
 
-/// Embed it; zero-initialised is a valid empty writer. Free with wire_writer_destroy().
+enum { WIRE_WRITER_FEW = 4 }; ///< splices that a writer has room for
+
+/// Embed it, where it stays; zero-initialised is a valid empty writer. Free with wire_writer_destroy().
 struct wire_writer {
   uint8_t *data;               ///< the buffer, owned unless `is_lent`
   size_t size;                 ///< bytes written to it
   size_t capacity;             ///< bytes allocated
-  struct wire_splice *splices; ///< in rising order of `at`, owned
+  struct wire_splice *splices; ///< in rising order of `at`; `few`, or owned
   size_t splice_count;         ///< splices noted
   size_t splice_capacity;      ///< splices allocated
   size_t splice_bytes;         ///< sum of their lengths
   int error;                   ///< 0, or the ERR_* of the first failure
   bool is_lent;                ///< the buffer is still the one of wire_writer_lend()
   int16_t error_code;          ///< the first field "ErrorCode" that is not 0, enum wire_error; 0: there was none
+  struct wire_splice few[WIRE_WRITER_FEW]; ///< the first splices: an answer of few partitions needs no more
 };
 
 /// Frees the buffer and the list of splices (not the regions); the writer is empty and usable again.
