@@ -108,10 +108,10 @@ format: ## format the C sources
 	$(Q)scripts/setup lint
 	$(Q)git ls-files -co --exclude-standard 'core/*.[ch]' 'spec/*.[ch]' 'scripts/*.[ch]' | xargs clang-format -i
 
-bench: ## build the load generator and print how to use it
-	$(Q)scripts/setup build
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(OUT)/load"
-	$(Q)$(OUT)/load --help
+bench: ## measure Luka beside Apache Kafka and the machine's limit (ROUNDS=5 ONLY=produce,fetch KAFKA=0)
+	$(Q)scripts/setup build bench
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load"
+	$(Q)LUKA_PROGRAM=$(PROGRAM) LUKA_TEST_TMP=build/bench/tmp $(RUNNER) --run scripts/bench/run.lua $(PROGRAM) $(OUT)/load $(ARGS)
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
 	$(Q)scripts/setup clang

@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The two brokers that are measured, with one face: a pid, a port, what they used, and their administration.
+local signal = require "posix.signal"
+local client = require "spec.support.client"
+local luka_broker = require "spec.support.broker"
+local admin = require "spec.support.admin"
+local kafka = require "scripts.bench.kafka"
+local process = require "scripts.bench.process"
+
+local M = {}
+
+---@class bench.Broker
+---@field side "luka"|"kafka"
+---@field pid integer
+---@field port integer
+---@field data string  its folder
+---@field first_answer_s number  from exec to the first answer
+local Broker = {}
+Broker.__index = Broker
+
+function Broker:cpu_s() return process.cpu_s(self.pid) end
+
+function Broker:resident_bytes() return process.resident_bytes(self.pid) end
+
+--- Its administration, over a connection of its own.
+function Broker:admin()
+  if not self._admin then self._admin = admin.of(self) end
+  return self._admin
+end
+
+--- A connection.
+function Broker:connect() return client.connect(self.port) end
+
+--- Creates a topic anew.
+function Broker:create(name, options)
+  self:admin().create_topic(name, options)
+end
+
+--- Deletes topics.
+function Broker:delete(...)
+  for _, name in ipairs { ... } do self:admin().delete_topic(name) end
+end
+
+--- Waits until it answers ApiVersions; seconds since `start_s`.
+local function first_answer(self, start_s)
+  client.wait_until(("%s answers"):format(self.side), function()
+    if not process.is_alive(self.pid) then error(("%s ended as it started; it said:\n%s"):format(self.side, self:log()), 0) end
+    local ok, connection = pcall(client.connect, self.port)
+    if not ok then return false end
+    local answer = connection:ask("ApiVersions", 0, {})
+    connection:close()
+    return answer ~= nil
+  end, 60000)
+  return process.now_s() - start_s
+end
+
+--- What it has said.
+function Broker:log() return self._log() end
+
+--- Asks it to stop, and waits; killed when it does not within 30 s.
+function Broker:stop()
+  if self._admin then self._admin = nil end
+  signal.kill(self.pid, signal.SIGTERM)
+  local ok, err = pcall(self._wait)
+  process.forget(self.pid)
+  if not ok then error(("%s does not stop: %s"):format(self.side, err), 0) end
+end
+
+--- Starts a Luka.
+---
+---@param data string  folder
+---@param settings string[]?  key=value
+---@return bench.Broker
+function M.luka(data, settings)
+  local set, port = { "log_level=warn" }, process.free_port()
+  set = {}
+  for _, setting in ipairs(settings or {}) do set[#set + 1] = setting end
+  local start_s = process.now_s()
+  local inner = luka_broker.start { data = data, set = set, listen = { "127.0.0.1:" .. port }, wait = false }
+  process.adopt(inner.pid)
+  local self = setmetatable({ side = "luka", pid = inner.pid, port = port, data = data }, Broker)
+  self._log = function() return inner:log() end
+  self._wait = function() inner:wait_exit(30000) end
+  self.first_answer_s = first_answer(self, start_s)
+  return self
+end
+
+--- Starts a Kafka.
+---
+---@param data string  folder
+---@param settings string[]?  key=value, in Kafka's names
+---@return bench.Broker
+function M.kafka(data, settings)
+  local port = process.free_port()
+  local line = kafka.prepare(data, port, settings or {})
+  local start_s = process.now_s()
+  local inner = process.start(line)
+  local self = setmetatable({ side = "kafka", pid = inner.pid, port = port, data = data }, Broker)
+  self._log = function() return kafka.said(inner) end
+  self._wait = function() process.wait(inner, 30) end
+  self.first_answer_s = first_answer(self, start_s)
+  return self
+end
+
+return M

@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The table on standard output: medians of the rounds, ratios with their spread, and what came of the checks.
+local checks = require "scripts.bench.checks"
+local figures = require "scripts.bench.figures"
+
+local M = {}
+
+local number = figures.number
+
+--- "0.122 (0.118..0.130)"
+local function spread(summary)
+  if not summary then return "" end
+  return ("%s (%s..%s)"):format(number(summary.median), number(summary.min), number(summary.max))
+end
+
+local ROW = "  %-28s %-6s %12s %12s %12s   %-22s %s"
+
+--- Lines of one scenario.
+---
+---@param scenario bench.Result
+---@return string[]
+function M.scenario(scenario)
+  local lines = { scenario.title }
+  for _, row in ipairs(scenario.rows) do
+    local at = row.sides
+    lines[#lines + 1] = (ROW:format(row.title, row.unit, number(at.luka and at.luka.median),
+      number(at.kafka and at.kafka.median), number(at.limit and at.limit.median), spread(row.ratios.kafka),
+      spread(row.ratios.limit)):gsub("%s+$", ""))
+  end
+  for _, check in ipairs(scenario.checks) do
+    local tail = check.state == "skipped" and "skipped: " .. check.why or ("%s, worst %s"):format(check.state, number(check.worst))
+    lines[#lines + 1] = ("    check: %s %s: %s"):format(check.title, check.asked, tail)
+  end
+  return lines
+end
+
+--- The whole report.
+---
+---@param report bench.Report
+---@return string
+function M.report(report)
+  local lines = { (ROW:format("figure", "unit", "Luka", "Kafka", "limit", "Luka / Kafka", "Luka / limit")) }
+  local counts, failed = { held = 0, failed = 0, skipped = 0 }, {}
+  for _, scenario in ipairs(report.scenarios) do
+    lines[#lines + 1] = ""
+    for _, line in ipairs(M.scenario(scenario)) do lines[#lines + 1] = line end
+    for _, check in ipairs(scenario.checks) do
+      counts[check.state] = counts[check.state] + 1
+      if check.state == "failed" then
+        failed[#failed + 1] = ("FAILED %s: %s %s, worst of the middle rounds %s"):format(scenario.name, check.title,
+          check.asked, number(check.worst))
+      end
+    end
+  end
+  lines[#lines + 1] = ""
+  for _, line in ipairs(report.notes) do lines[#lines + 1] = line end
+  for _, line in ipairs(failed) do lines[#lines + 1] = line end
+  lines[#lines + 1] = ("%d rounds, medians, ratios with their spread; checks: %d held, %d failed, %d skipped"):format(
+    report.rounds, counts.held, counts.failed, counts.skipped)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+M.SIDES = checks.SIDES
+
+return M
