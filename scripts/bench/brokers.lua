@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The two brokers that are measured, with one face: a pid, a port, what they used, and their administration.
+local ffi = require "ffi"
 local signal = require "posix.signal"
 local client = require "spec.support.client"
 local luka_broker = require "spec.support.broker"
 local admin = require "spec.support.admin"
 local kafka = require "scripts.bench.kafka"
 local process = require "scripts.bench.process"
+local unit = require "spec.support.unit"
 
-local M = {}
+local M = { SYNCS = nil } -- the library that counts syncs
 
 ---@class bench.Broker
 ---@field side "luka"|"kafka"
@@ -30,6 +32,15 @@ end
 
 --- A connection.
 function Broker:connect() return client.connect(self.port) end
+
+--- How often it has called fdatasync or fsync so far.
+function Broker:syncs()
+  local bytes = unit.read_file(self.syncs_path)
+  if not bytes or #bytes ~= 8 then error(("%s counts no syncs: is %s loaded?"):format(self.side, M.SYNCS), 0) end
+  local count = ffi.new "int64_t[1]"
+  ffi.copy(count, bytes, 8)
+  return tonumber(count[0])
+end
 
 --- Creates a topic anew.
 function Broker:create(name, options)
@@ -66,19 +77,24 @@ function Broker:stop()
   if not ok then error(("%s does not stop: %s"):format(self.side, err), 0) end
 end
 
+--- What has a broker count its syncs; the file with the count.
+local function counting(data)
+  local path = data .. ".syncs"
+  return { LD_PRELOAD = M.SYNCS, LUKA_BENCH_SYNCS = path }, path
+end
+
 --- Starts a Luka.
 ---
 ---@param data string  folder
 ---@param settings string[]?  key=value
 ---@return bench.Broker
 function M.luka(data, settings)
-  local set, port = { "log_level=warn" }, process.free_port()
-  set = {}
-  for _, setting in ipairs(settings or {}) do set[#set + 1] = setting end
+  local port, environment, syncs_path = process.free_port(), counting(data)
   local start_s = process.now_s()
-  local inner = luka_broker.start { data = data, set = set, listen = { "127.0.0.1:" .. port }, wait = false }
+  local inner = luka_broker.start { data = data, set = settings, listen = { "127.0.0.1:" .. port }, wait = false,
+    env = environment }
   process.adopt(inner.pid)
-  local self = setmetatable({ side = "luka", pid = inner.pid, port = port, data = data }, Broker)
+  local self = setmetatable({ side = "luka", pid = inner.pid, port = port, data = data, syncs_path = syncs_path }, Broker)
   self._log = function() return inner:log() end
   self._wait = function() inner:wait_exit(30000) end
   self.first_answer_s = first_answer(self, start_s)
@@ -91,11 +107,11 @@ end
 ---@param settings string[]?  key=value, in Kafka's names
 ---@return bench.Broker
 function M.kafka(data, settings)
-  local port = process.free_port()
+  local port, environment, syncs_path = process.free_port(), counting(data)
   local line = kafka.prepare(data, port, settings or {})
   local start_s = process.now_s()
-  local inner = process.start(line)
-  local self = setmetatable({ side = "kafka", pid = inner.pid, port = port, data = data }, Broker)
+  local inner = process.start(line, { env = environment })
+  local self = setmetatable({ side = "kafka", pid = inner.pid, port = port, data = data, syncs_path = syncs_path }, Broker)
   self._log = function() return kafka.said(inner) end
   self._wait = function() process.wait(inner, 30) end
   self.first_answer_s = first_answer(self, start_s)

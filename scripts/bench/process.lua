@@ -138,8 +138,7 @@ end
 --- One run at a time in a folder: the file's lock, held until this process ends. False when another has it.
 function M.lock(path)
   local fd = assert(fcntl.open(path, fcntl.O_RDWR + fcntl.O_CREAT, 384))
-  return fcntl.fcntl(fd, fcntl.F_SETLK, { l_type = fcntl.F_WRLCK, l_whence = fcntl.SEEK_SET or 0, l_start = 0, l_len = 0 })
-    ~= nil
+  return fcntl.fcntl(fd, fcntl.F_SETLK, { l_type = fcntl.F_WRLCK, l_whence = unistd.SEEK_SET, l_start = 0, l_len = 0 }) ~= nil
 end
 
 return M

@@ -56,6 +56,39 @@ function M.ratios(rounds, over, figure, over_figure)
   return out
 end
 
+--- Latencies of all rounds together, per side: what a curve is drawn from.
+---
+---@param rounds table<string, table<string, any>>[]
+---@param side string
+---@return number[][]  { upper bound in us, count }, in order; empty when there are none
+function M.histogram(rounds, side)
+  local counts, bounds, out = {}, {}, {}
+  for _, sides in ipairs(rounds) do
+    for _, bucket in ipairs(sides[side] and sides[side].histogram or {}) do
+      if not counts[bucket[1]] then bounds[#bounds + 1] = bucket[1] end
+      counts[bucket[1]] = (counts[bucket[1]] or 0) + bucket[2]
+    end
+  end
+  table.sort(bounds)
+  for at, bound in ipairs(bounds) do out[at] = { bound, counts[bound] } end
+  return out
+end
+
+--- A curve of a histogram: for each bucket the share of latencies that are longer than those before it, so that the end
+--- of the tail has as much room as its middle.
+---
+---@param histogram number[][]
+---@return number[][]  { share of requests that took at least so long, 0 to 1, us }
+function M.tail(histogram)
+  local total, below, out = 0, 0, {}
+  for _, bucket in ipairs(histogram) do total = total + bucket[2] end
+  for _, bucket in ipairs(histogram) do
+    out[#out + 1] = { (total - below) / total, bucket[1] }
+    below = below + bucket[2]
+  end
+  return out
+end
+
 --- The three values in the middle: what lies further out is a round that something else disturbed. Three or fewer, or
 --- four, are all kept.
 ---

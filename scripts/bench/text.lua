@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The table on standard output: medians of the rounds, ratios with their spread, and what came of the checks.
-local checks = require "scripts.bench.checks"
 local figures = require "scripts.bench.figures"
+local verdict = require "scripts.bench.report"
 
 local M = {}
 
@@ -40,26 +40,17 @@ end
 ---@return string
 function M.report(report)
   local lines = { (ROW:format("figure", "unit", "Luka", "Kafka", "limit", "Luka / Kafka", "Luka / limit")) }
-  local counts, failed = { held = 0, failed = 0, skipped = 0 }, {}
   for _, scenario in ipairs(report.scenarios) do
     lines[#lines + 1] = ""
     for _, line in ipairs(M.scenario(scenario)) do lines[#lines + 1] = line end
-    for _, check in ipairs(scenario.checks) do
-      counts[check.state] = counts[check.state] + 1
-      if check.state == "failed" then
-        failed[#failed + 1] = ("FAILED %s: %s %s, worst of the middle rounds %s"):format(scenario.name, check.title,
-          check.asked, number(check.worst))
-      end
-    end
   end
   lines[#lines + 1] = ""
   for _, line in ipairs(report.notes) do lines[#lines + 1] = line end
-  for _, line in ipairs(failed) do lines[#lines + 1] = line end
-  lines[#lines + 1] = ("%d rounds, medians, ratios with their spread; checks: %d held, %d failed, %d skipped"):format(
-    report.rounds, counts.held, counts.failed, counts.skipped)
+  local counts, failed = verdict.verdict(report)
+  for _, line in ipairs(failed) do lines[#lines + 1] = "FAILED " .. line end
+  lines[#lines + 1] = ("%d rounds in %.0f s on %s; medians, ratios with their spread; checks: %d held, %d failed, %d skipped")
+    :format(report.rounds, report.seconds, report.machine, counts.held, counts.failed, counts.skipped)
   return table.concat(lines, "\n") .. "\n"
 end
-
-M.SIDES = checks.SIDES
 
 return M
