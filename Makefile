@@ -91,7 +91,7 @@ run: ## set up, build, start the broker with config.lua (ARGS="--set workers=2")
 
 test: ## set up, build, run the specs (SPEC=spec/unit/log, SAN=1, SAN=thread)
 	$(Q)scripts/setup build test $(if $(findstring clang,$(CC)),clang)
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/faults.so"
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/limit $(OUT)/pages $(OUT)/faults.so"
 	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --faults $(OUT)/faults.so --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
 
 lint: ## formatting, layers, clang-tidy, luacheck
@@ -108,10 +108,8 @@ format: ## format the C sources
 	$(Q)scripts/setup lint
 	$(Q)git ls-files -co --exclude-standard 'core/*.[ch]' 'spec/*.[ch]' 'scripts/*.[ch]' | xargs clang-format -i
 
-bench: ## measure Luka beside Apache Kafka and the machine's limit (ROUNDS=5 ONLY=produce,fetch KAFKA=0)
-	$(Q)scripts/setup build bench
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load"
-	$(Q)LUKA_PROGRAM=$(PROGRAM) LUKA_TEST_TMP=build/bench/tmp $(RUNNER) --run scripts/bench/run.lua $(PROGRAM) $(OUT)/load $(ARGS)
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/limit $(OUT)/pages $(OUT)/syncs.so"
+	$(Q)LUKA_PROGRAM=$(PROGRAM) LUKA_TEST_TMP=build/bench/tmp $(RUNNER) --run scripts/bench/run.lua $(OUT) $(ARGS)
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
 	$(Q)scripts/setup clang
@@ -184,9 +182,18 @@ $(RUNNER): $(SPEC_OBJ) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-$(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/*.c))) $(OBJ)
+$(OUT)/load: $(patsubst %.c,$(OUT)/%.o,scripts/bench/histogram.c $(sort $(wildcard scripts/bench/load*.c))) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(OUT)/limit $(OUT)/pages: $(OUT)/%: $(OUT)/scripts/bench/%.o $(OBJ)
+	$(call say,link $@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# Preloaded into the brokers of `make bench`.
+$(OUT)/syncs.so: scripts/bench/syncs.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -MMD -MP -shared $< -ldl -o $@
 
 # Preloaded by spec/fault; never with a sanitizer of its own, as it comes before theirs.
 $(OUT)/faults.so: spec/support/preload/faults.c

@@ -2,7 +2,6 @@
 #include "histogram.h"
 
 #include <math.h>
-#include <stddef.h>
 
 enum { HISTOGRAM_SUB_COUNT = 1 << HISTOGRAM_SUB_BITS };
 
@@ -67,4 +66,22 @@ int64_t histogram_quantile(const struct histogram *histogram, double quantile)
     }
   }
   return histogram->max;
+}
+
+bool histogram_coarse(const struct histogram *histogram, size_t *bucket, int64_t *end, uint64_t *count)
+{
+  // Buckets of one coarse bucket lie side by side, as those of a doubling do.
+  enum { STEP = 1 << (HISTOGRAM_SUB_BITS - HISTOGRAM_COARSE_BITS) };
+  uint64_t found = 0;
+  while (found == 0 && *bucket < HISTOGRAM_BUCKETS) {
+    for (size_t i = 0; i < STEP; i++) {
+      found += histogram->counts[*bucket + i];
+    }
+    *bucket += STEP;
+  }
+  if (found > 0) {
+    *end = bucket_end(*bucket - 1);
+    *count = found;
+  }
+  return found > 0;
 }

@@ -5,6 +5,8 @@
 // value. (Debian has no HdrHistogram for C.) One thread at a time; merge those of several threads at the end.
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -28,3 +30,13 @@ void histogram_merge(struct histogram *histogram, const struct histogram *other)
 
 /// The largest value of the bucket in which the quantile (0 to 1) lies, never above the maximum; 0 when empty.
 int64_t histogram_quantile(const struct histogram *histogram, double quantile);
+
+enum { HISTOGRAM_COARSE_BITS = 4 }; ///< of histogram_coarse(): 2^4 buckets a doubling
+
+/// Goes through a coarser histogram, of 16 buckets for each doubling, that is short enough to be printed and plotted.
+///
+/// @param[in,out] bucket  0 to begin with; moved past the bucket that is returned
+/// @param[out] end        largest value that the bucket holds
+/// @param[out] count      values in it, never 0
+/// @return false: no value is left
+bool histogram_coarse(const struct histogram *histogram, size_t *bucket, int64_t *end, uint64_t *count);

@@ -13,15 +13,18 @@
 #include "load_check.h"
 #include "load_client.h"
 #include "load_options.h"
+#include "load_report.h"
 #include "load_worker.h"
 #include "os/clock.h"
 
+enum { SIDES = 3 };
+
 /// Everything that runs at once.
 struct load_run {
-  struct load_worker *workers; ///< producers first
-  int producers;               ///< how many of them produce
-  int count;                   ///< of workers
-  FILE *acked;                 ///< --verify-acked, or NULL
+  struct load_worker *workers;   ///< of all sides, one after the other
+  int count;                     ///< of workers
+  struct load_side sides[SIDES]; ///< producers, fetchers, those that ask for ApiVersions
+  FILE *acked;                   ///< --verify-acked, or NULL
 };
 
 /// Opens the file of acknowledged records; each run gets a number of its own in it.
@@ -43,28 +46,46 @@ static int open_acked(struct load_run *run, const struct load_options *options, 
   return 0;
 }
 
+/// What a worker of a side does.
+static const struct load_role *role_of(const struct load_options *options, enum load_mode mode)
+{
+  switch (mode) {
+    case LOAD_PRODUCE:
+      return &load_produce_role;
+    case LOAD_FETCH:
+      return options->is_raw ? &load_stream_role : &load_fetch_role;
+    default:
+      return &load_api_versions_role;
+  }
+}
+
 static int open_run(struct load_run *run, const struct load_options *options, const struct load_cluster *cluster)
 {
-  run->producers = options->mode & LOAD_PRODUCE ? options->threads : 0;
-  run->count = run->producers + (options->mode & LOAD_FETCH ? options->threads : 0);
-  run->workers = mem_array((size_t)run->count, sizeof *run->workers);
+  static const struct {
+    const char *name;
+    enum load_mode mode;
+  } kinds[SIDES] = {{"produce", LOAD_PRODUCE}, {"fetch", LOAD_FETCH}, {"api_versions", LOAD_API_VERSIONS}};
+  run->workers = mem_array((size_t)(SIDES * options->threads), sizeof *run->workers);
   int64_t run_number = 0;
-  if (options->acked_path != NULL && run->producers > 0) {
+  if (options->acked_path != NULL && (options->mode & LOAD_PRODUCE) != 0) {
     TRY(open_acked(run, options, &run_number));
   }
-  for (int i = 0; i < run->count; i++) {
-    run->workers[i].options = options;
-    run->workers[i].cluster = cluster;
-    run->workers[i].role = i < run->producers ? &load_produce_role : &load_fetch_role;
-    run->workers[i].run_number = run_number;
-    run->workers[i].acked = i < run->producers ? run->acked : NULL;
-    run->workers[i].epoll_fd = run->workers[i].timer_fd = -1;
-  }
-  if (run->producers > 0) {
-    TRY(load_workers_open(run->workers, run->producers));
-  }
-  if (run->count > run->producers) {
-    TRY(load_workers_open(run->workers + run->producers, run->count - run->producers));
+  for (int s = 0; s < SIDES; s++) {
+    struct load_side *side = &run->sides[s];
+    if ((options->mode & kinds[s].mode) == 0) {
+      continue;
+    }
+    *side = (struct load_side){.name = kinds[s].name, .workers = run->workers + run->count, .count = options->threads};
+    run->count += side->count;
+    for (int i = 0; i < side->count; i++) {
+      side->workers[i].options = options;
+      side->workers[i].cluster = cluster;
+      side->workers[i].role = role_of(options, kinds[s].mode);
+      side->workers[i].run_number = run_number;
+      side->workers[i].acked = kinds[s].mode == LOAD_PRODUCE ? run->acked : NULL;
+      side->workers[i].epoll_fd = side->workers[i].timer_fd = -1;
+    }
+    TRY(load_workers_open(side->workers, side->count));
   }
   for (int i = 0; i < run->count; i++) {
     if (run->workers[i].error != 0) {
@@ -92,81 +113,22 @@ static int start_run(struct load_run *run, const struct load_options *options)
   return started == run->count ? 0 : error_set(ERR_LIMIT, "cannot start %d threads", run->count);
 }
 
-static void merge(struct load_counts *into, const struct load_counts *from)
-{
-  into->requests += from->requests;
-  into->records += from->records;
-  into->bytes += from->bytes;
-  into->empty += from->empty;
-  into->disconnects += from->disconnects;
-  into->unsent += from->unsent;
-  into->unanswered += from->unanswered;
-  into->errors += from->errors;
-  if (into->first_error[0] == '\0') {
-    memcpy(into->first_error, from->first_error, sizeof into->first_error);
-  }
-  if (from->last_ns > into->last_ns) {
-    into->last_ns = from->last_ns;
-  }
-  histogram_merge(&into->latency, &from->latency);
-}
-
-static void print_text(const char *text)
-{
-  for (; *text != '\0'; text++) {
-    if (*text == '"' || *text == '\\') {
-      putchar('\\');
-    }
-    putchar((unsigned char)*text < ' ' ? ' ' : *text);
-  }
-}
-
-/// Prints one side's figures; returns true when all went well.
-static bool print_counts(const char *name, const struct load_worker *workers, int count)
-{
-  struct load_counts *all = mem_zalloc(sizeof *all);
-  for (int i = 0; i < count; i++) {
-    merge(all, &workers[i].counts);
-  }
-  double seconds = all->last_ns > 0 ? (double)(all->last_ns - workers[0].start_ns) / 1e9 : 0;
-  double per_second = seconds > 0 ? 1 / seconds : 0;
-  const struct histogram *latency = &all->latency;
-  printf("\"%s\":{\"requests\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64 ",\"seconds\":%.3f", name,
-         all->requests, all->records, all->bytes, seconds);
-  printf(",\"requests_per_s\":%.0f,\"records_per_s\":%.0f,\"mb_per_s\":%.2f", (double)all->requests * per_second,
-         (double)all->records * per_second, (double)all->bytes * per_second / 1e6);
-  printf(",\"latency_us\":{\"p50\":%.1f,\"p90\":%.1f,\"p99\":%.1f,\"p99.9\":%.1f,\"max\":%.1f,\"mean\":%.1f}",
-         (double)histogram_quantile(latency, 0.5) / 1e3, (double)histogram_quantile(latency, 0.9) / 1e3,
-         (double)histogram_quantile(latency, 0.99) / 1e3, (double)histogram_quantile(latency, 0.999) / 1e3,
-         (double)latency->max / 1e3, latency->count > 0 ? latency->sum / (double)latency->count / 1e3 : 0.0);
-  printf(",\"empty\":%" PRId64 ",\"errors\":%" PRId64 ",\"disconnects\":%" PRId64 ",\"unsent\":%" PRId64
-         ",\"unanswered\":%" PRId64 ",\"first_error\":\"",
-         all->empty, all->errors, all->disconnects, all->unsent, all->unanswered);
-  print_text(all->first_error);
-  printf("\"}");
-  bool is_good = all->errors == 0 && all->disconnects == 0 && all->unanswered == 0;
-  mem_free(all);
-  return is_good;
-}
-
 static int run_load(const struct load_options *options, const struct load_cluster *cluster)
 {
   struct load_run run = {0};
-  int result = open_run(&run, options, cluster);
+  struct load_cpu before = {0};
+  struct load_cpu after = {0};
+  int result = load_cpu_check(options);
   if (result == 0) {
-    result = start_run(&run, options);
+    result = open_run(&run, options, cluster);
   }
   if (result == 0) {
-    bool is_good = true;
-    printf("{");
-    if (run.producers > 0) {
-      is_good = print_counts("produce", run.workers, run.producers);
-    }
-    if (run.count > run.producers) {
-      printf("%s", run.producers > 0 ? "," : "");
-      is_good = print_counts("fetch", run.workers + run.producers, run.count - run.producers) && is_good;
-    }
-    printf("}\n");
+    load_cpu_read(options, &before);
+    result = start_run(&run, options);
+    load_cpu_read(options, &after);
+  }
+  if (result == 0) {
+    bool is_good = load_report(options, run.sides, SIDES, &before, &after);
     result = is_good || options->keep_going ? 0 : 1;
   }
   for (int i = 0; i < run.count; i++) {

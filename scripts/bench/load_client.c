@@ -311,6 +311,12 @@ int load_cluster_open(const struct load_options *options, struct load_cluster *c
   TRY(resolve(host, colon + 1, options->allow_remote, &first));
   cluster->partition_count = options->partitions;
   cluster->partitions = mem_array((size_t)options->partitions, sizeof *cluster->partitions);
+  if (options->is_raw || options->mode == LOAD_API_VERSIONS) {
+    cluster->brokers = mem_array(1, sizeof *cluster->brokers);
+    cluster->brokers[0] = first;
+    cluster->broker_count = 1;
+    return 0; // the leader of all partitions is broker 0 already
+  }
   struct arena arena = {0};
   int fd = -1;
   int result = load_connect(&first, &fd);

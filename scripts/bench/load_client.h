@@ -22,6 +22,7 @@ enum {
   LOAD_VERSION_LIST_OFFSETS = 6,
   LOAD_VERSION_METADATA = 9,
   LOAD_VERSION_CREATE_TOPICS = 5,
+  LOAD_VERSION_API_VERSIONS = 3,
 };
 
 /// Where a broker listens.
@@ -47,6 +48,7 @@ struct load_cluster {
 };
 
 /// Connects, creates the topic if asked to, waits up to 15 s for a leader of each partition and asks for its offsets.
+/// Without a topic (api-versions, --raw) all partitions are taken to be where --brokers says, and nothing is asked.
 ///
 /// @return 0, or a negative ERR_* with error_last()
 int load_cluster_open(const struct load_options *options, struct load_cluster *cluster);

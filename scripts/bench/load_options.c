@@ -10,9 +10,11 @@
 
 static const char HELP[] =
     "usage: load produce|fetch|both --topic T [option ...]\n"
+    "       load api-versions [option ...]\n"
     "       load check FILE --topic T [option ...]\n"
     "\n"
-    "Sends Produce or Fetch requests as fast as the broker answers, or at a fixed rate, and prints one line of JSON.\n"
+    "Sends Produce, Fetch or ApiVersions requests as fast as the broker answers, or at a fixed rate, and prints one\n"
+    "line of JSON.\n"
     "\n"
     "  --brokers HOST:PORT     a broker (127.0.0.1:9092); others are found through it\n"
     "  --topic T               the topic\n"
@@ -41,6 +43,12 @@ static const char HELP[] =
     "  --until-end             fetch: stop at what was the end at the start\n"
     "  --repeat                fetch: start again there\n"
     "  --verify                fetch: check each batch's CRC, and that no offset is missing\n"
+    "  --cpu-of PID            take this process's processor time too: a broker's (up to 8 times)\n"
+    "  --histogram             print all latencies too, as a histogram\n"
+    "  --raw                   --brokers is not a broker but the limit program beside this one: nothing is asked of "
+    "it\n"
+    "                          first. produce sends the same batches (--acks 0 if it does not answer); fetch counts\n"
+    "                          and discards what comes\n"
     "  --keep-going            exit with 0 in spite of error answers and lost connections\n"
     "  --allow-remote          brokers need not have loopback addresses\n"
     "\n"
@@ -54,7 +62,12 @@ static const char HELP[] =
     "bytes),\n"
     "latency_us {p50 p90 p99 p99.9 max mean}, errors, first_error, disconnects; unsent: planned requests that were\n"
     "never sent (open loop); unanswered: no answer within 10 s after the end; empty: Fetch answers without records,\n"
-    "which count neither as requests nor for the latency.\n";
+    "which count neither as requests nor for the latency; histogram_us: [upper bound in us, latencies] for each "
+    "bucket\n"
+    "that has some. After the figures of each side those of the whole run: requests, requests_per_s, bytes; "
+    "own_cpu_s:\n"
+    "processor seconds of this program; cpu_s, cpu_us_per_request, cpu_s_per_gb (10^9 bytes), rss_bytes: of --cpu-of,\n"
+    "user and system time from before the first request to the last answer, and memory at the end.\n";
 
 /// An option with a number.
 struct number_option {
@@ -92,7 +105,11 @@ static int parse_mode(int argc, char **argv, struct load_options *options)
   static const struct {
     const char *name;
     enum load_mode mode;
-  } modes[] = {{"produce", LOAD_PRODUCE}, {"fetch", LOAD_FETCH}, {"both", LOAD_BOTH}, {"check", LOAD_CHECK}};
+  } modes[] = {{"produce", LOAD_PRODUCE},
+               {"fetch", LOAD_FETCH},
+               {"both", LOAD_BOTH},
+               {"check", LOAD_CHECK},
+               {"api-versions", LOAD_API_VERSIONS}};
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
     fputs(HELP, stdout);
     return 1;
@@ -103,13 +120,19 @@ static int parse_mode(int argc, char **argv, struct load_options *options)
       return 0;
     }
   }
-  return usage("say produce, fetch, both or check first%s", "");
+  return usage("say produce, fetch, both, api-versions or check first%s", "");
 }
 
 static int finish(struct load_options *options, bool is_from_given)
 {
-  if (options->topic == NULL) {
+  if (options->topic == NULL && options->mode != LOAD_API_VERSIONS && !options->is_raw) {
     return usage("%s is missing", "--topic");
+  }
+  if (options->is_raw && (options->mode & (LOAD_CHECK | LOAD_API_VERSIONS)) != 0) {
+    return usage("%s is for produce and fetch", "--raw");
+  }
+  if (options->topic == NULL) {
+    options->topic = "limit";
   }
   if (options->mode == LOAD_BOTH && !is_from_given) {
     options->from_end = true;
@@ -164,6 +187,16 @@ static int parse_text(const char *name, const char *text, struct load_options *o
     options->keep_going = true;
   } else if (strcmp(name, "allow-remote") == 0) {
     options->allow_remote = true;
+  } else if (strcmp(name, "raw") == 0) {
+    options->is_raw = true;
+  } else if (strcmp(name, "histogram") == 0) {
+    options->with_histogram = true;
+  } else if (strcmp(name, "cpu-of") == 0) {
+    int pid = atoi(text);
+    if (pid <= 0 || options->cpu_pid_count == LOAD_PIDS_MAX) {
+      return usage("--cpu-of is a process, at most 8 times, not '%s'", text);
+    }
+    options->cpu_pids[options->cpu_pid_count++] = pid;
   }
   return 0;
 }
@@ -180,6 +213,9 @@ static const struct option LONG_OPTIONS[] = {
     {"verify", no_argument, NULL, 0},
     {"keep-going", no_argument, NULL, 0},
     {"allow-remote", no_argument, NULL, 0},
+    {"raw", no_argument, NULL, 0},
+    {"histogram", no_argument, NULL, 0},
+    {"cpu-of", required_argument, NULL, 0},
     {"help", no_argument, NULL, OPTION_HELP},
     {"partitions", required_argument, NULL, 0},
     {"replication", required_argument, NULL, 0},

@@ -11,6 +11,7 @@ enum load_mode {
   LOAD_FETCH = 2,
   LOAD_BOTH = 3,
   LOAD_CHECK = 4,
+  LOAD_API_VERSIONS = 8,
 };
 
 enum load_limit {
@@ -18,6 +19,7 @@ enum load_limit {
   LOAD_CONNECTIONS_MAX = 4000,
   LOAD_DEPTH_MAX = 10000,
   LOAD_THREADS_MAX = 16,
+  LOAD_PIDS_MAX = 8,
   LOAD_BATCH_BYTES_MAX = 64 * 1024 * 1024,
 };
 
@@ -51,6 +53,10 @@ struct load_options {
   const char *acked_path;      ///< file of acknowledged records: written by produce, read by check; NULL: none
   bool keep_going;             ///< errors and lost connections do not make the exit status 1
   bool allow_remote;           ///< brokers need not be on this machine
+  bool is_raw;                 ///< the peer is scripts/bench/limit.c: nothing is asked of it before the run
+  bool with_histogram;         ///< latencies are printed as a histogram too
+  int cpu_pids[LOAD_PIDS_MAX]; ///< processes whose processor time is taken: the brokers
+  int cpu_pid_count;           ///< how many
 };
 
 /// Parses the command line; prints help, or one line that says what is wrong.

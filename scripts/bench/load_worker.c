@@ -36,16 +36,26 @@ void load_count_error(struct load_counts *counts, const char *format, ...)
   }
 }
 
+/// Nothing more will be sent on it.
+static void retire(struct load_connection *connection)
+{
+  connection->worker->active_count -= !connection->is_done;
+  connection->is_done = true;
+}
+
 static void drop(struct load_connection *connection, const char *why)
 {
-  struct load_counts *counts = &connection->worker->counts;
+  struct load_worker *worker = connection->worker;
+  struct load_counts *counts = &worker->counts;
   if (counts->disconnects++ == 0 && counts->errors == 0) {
     snprintf(counts->first_error, sizeof counts->first_error, "connection lost: %s", why);
   }
   counts->unanswered += connection->next - connection->oldest;
+  worker->outstanding -= connection->next - connection->oldest;
   close(connection->fd);
   connection->fd = -1;
   connection->oldest = connection->unsent = connection->next;
+  retire(connection);
 }
 
 static void watch(struct load_connection *connection, bool is_blocked)
@@ -87,6 +97,7 @@ static void advance(struct load_connection *connection, size_t sent)
     if (is_unanswered(connection->worker)) {
       connection->worker->role->answered(connection, slot, NULL, 0);
       count_answer(connection->worker, slot, clock_mono_ns());
+      connection->worker->outstanding--;
       connection->oldest++;
     }
   }
@@ -128,6 +139,12 @@ static void flush(struct load_connection *connection)
   }
 }
 
+/// Open loop: when the request with a number of the whole run is planned.
+static int64_t planned_at(const struct load_worker *worker, double number)
+{
+  return worker->start_ns + (int64_t)(number * 1e9 / worker->options->rate);
+}
+
 /// When the next request of a connection is planned; now for a closed loop.
 static int64_t planned_ns(const struct load_connection *connection, int64_t now_ns)
 {
@@ -135,8 +152,7 @@ static int64_t planned_ns(const struct load_connection *connection, int64_t now_
   if (worker->options->rate <= 0) {
     return now_ns;
   }
-  double number = (double)connection->begun * worker->run_connections + connection->index;
-  return worker->start_ns + (int64_t)(number * 1e9 / worker->options->rate);
+  return planned_at(worker, (double)connection->begun * worker->run_connections + connection->index);
 }
 
 /// True when the connection's share of --requests is used up.
@@ -150,6 +166,9 @@ static bool is_used_up(const struct load_connection *connection)
 static void fill(struct load_connection *connection, int64_t now_ns)
 {
   struct load_worker *worker = connection->worker;
+  if (worker->role->key < 0) {
+    return;
+  }
   int depth = worker->role == &load_fetch_role ? 1 : worker->options->depth;
   while (connection->fd >= 0 && !connection->is_done && now_ns < worker->end_ns && !is_used_up(connection) &&
          connection->next - connection->oldest < (uint32_t)depth) {
@@ -159,7 +178,7 @@ static void fill(struct load_connection *connection, int64_t now_ns)
     }
     struct load_slot *slot = &connection->slots[connection->next & (connection->slot_count - 1)];
     if (!worker->role->prepare(connection, slot)) {
-      connection->is_done = true;
+      retire(connection);
       break;
     }
     slot->planned_ns = planned;
@@ -169,14 +188,18 @@ static void fill(struct load_connection *connection, int64_t now_ns)
     bytes_put_u32(slot->prefix + 8, connection->next);
     connection->next++;
     connection->begun++;
+    worker->outstanding++;
+  }
+  if (is_used_up(connection)) {
+    retire(connection);
   }
   if (!connection->is_blocked) {
     flush(connection);
   }
 }
 
-/// Handles the whole answers that have come in.
-static void take_answers(struct load_connection *connection)
+/// Handles the whole answers that have come in. They came at once, so they share one look at the clock.
+static void take_answers(struct load_connection *connection, int64_t now_ns)
 {
   struct load_worker *worker = connection->worker;
   while (connection->fd >= 0 && connection->input_end - connection->input_start >= 4) {
@@ -194,7 +217,6 @@ static void take_answers(struct load_connection *connection)
       return;
     }
     struct load_slot *slot = &connection->slots[connection->oldest & (connection->slot_count - 1)];
-    int64_t now_ns = clock_mono_ns();
     int result = worker->role->answered(connection, slot, frame + 4, size);
     if (result < 0) {
       load_count_error(&worker->counts, "malformed answer: %s", error_last()->message);
@@ -202,6 +224,7 @@ static void take_answers(struct load_connection *connection)
       count_answer(worker, slot, now_ns);
     }
     arena_reset(&worker->arena);
+    worker->outstanding--;
     connection->oldest++;
     connection->input_start += 4 + size;
   }
@@ -229,67 +252,68 @@ static void make_room(struct load_connection *connection)
   }
 }
 
-static void receive(struct load_connection *connection)
+/// Takes what has come: one recv(2), unless it filled all the room there was.
+///
+/// @return monotonic time at which it had come
+static int64_t receive(struct load_connection *connection)
 {
-  while (connection->fd >= 0) {
+  int64_t now_ns = 0;
+  size_t room = 0;
+  ssize_t n = 0;
+  do {
     make_room(connection);
-    size_t room = connection->input_room - connection->input_end;
-    ssize_t n = recv(connection->fd, connection->input + connection->input_end, room, 0);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n < 0 && errno == EAGAIN) {
-      return;
+    room = connection->input_room - connection->input_end;
+    n = recv(connection->fd, connection->input + connection->input_end, room, 0);
+    now_ns = clock_mono_ns();
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+      break; // epoll says again what is left
     }
     if (n <= 0) {
       drop(connection, n == 0 ? "closed by the broker" : strerror(errno));
-      return;
+      break;
+    }
+    if (connection->worker->role->key < 0) {
+      connection->worker->counts.bytes += n;
+      connection->worker->counts.last_ns = now_ns;
+      continue;
     }
     connection->input_end += (size_t)n;
-    take_answers(connection);
+    take_answers(connection, now_ns);
     if (connection->input_start == connection->input_end) {
       connection->input_start = connection->input_end = 0;
     }
-    if ((size_t)n < room) {
-      return;
-    }
-  }
+  } while (connection->fd >= 0 && (size_t)n == room);
+  return now_ns;
 }
 
-/// Sets the timer for the earliest planned request of a connection that could send it. Returns whether something is
-/// still to come: an answer, or a request.
-static bool plan(struct load_worker *worker, int64_t now_ns)
+/// Open loop: sends what is due and sets the timer for what is next in the plan.
+static void send_due(struct load_worker *worker, int64_t now_ns)
 {
-  int64_t earliest_ns = INT64_MAX;
-  bool is_busy = false;
-  for (int i = 0; i < worker->connection_count; i++) {
-    struct load_connection *connection = &worker->connections[i];
-    if (connection->fd < 0) {
-      continue;
+  int64_t due_ns = 0;
+  while (worker->active_count > 0) {
+    struct load_connection *connection = &worker->connections[worker->due_number % worker->connection_count];
+    int64_t round = worker->due_number / worker->connection_count;
+    due_ns = planned_at(worker, (double)round * worker->run_connections + connection->index);
+    if (due_ns > now_ns || due_ns >= worker->end_ns) {
+      break;
     }
-    is_busy = is_busy || connection->oldest != connection->next;
-    if (!connection->is_done && now_ns < worker->end_ns && !is_used_up(connection)) {
-      is_busy = true;
-      int64_t due_ns = planned_ns(connection, now_ns);
-      if (due_ns > now_ns && due_ns < earliest_ns) {
-        earliest_ns = due_ns;
-      }
-    }
+    fill(connection, now_ns);
+    worker->due_number++;
   }
-  if (worker->options->rate > 0 && earliest_ns != INT64_MAX) {
-    struct itimerspec when = {.it_value = {.tv_sec = earliest_ns / 1000000000, .tv_nsec = earliest_ns % 1000000000}};
-    timerfd_settime(worker->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+  if (due_ns >= worker->end_ns) {
+    return;
   }
-  return is_busy;
+  struct itimerspec when = {.it_value = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000}};
+  timerfd_settime(worker->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 /// Planned requests whose time came and that were never sent.
 static void count_leftovers(struct load_worker *worker)
 {
+  worker->counts.unanswered += worker->outstanding;
   for (int i = 0; i < worker->connection_count; i++) {
     struct load_connection *connection = &worker->connections[i];
-    worker->counts.unanswered += connection->next - connection->oldest;
-    while (worker->options->rate > 0 && !connection->is_done && !is_used_up(connection) &&
+    while (worker->options->rate > 0 && (!connection->is_done || connection->fd < 0) && !is_used_up(connection) &&
            planned_ns(connection, 0) < worker->end_ns) {
       worker->counts.unsent++;
       connection->begun++;
@@ -297,38 +321,46 @@ static void count_leftovers(struct load_worker *worker)
   }
 }
 
+static void handle_event(struct load_worker *worker, const struct epoll_event *event)
+{
+  struct load_connection *connection = event->data.ptr;
+  if (connection == NULL) {
+    uint64_t ticks;
+    if (read(worker->timer_fd, &ticks, sizeof ticks) > 0) {
+      send_due(worker, clock_mono_ns());
+    }
+    return;
+  }
+  int64_t now_ns = 0;
+  if (connection->fd >= 0 && (event->events & EPOLLOUT) != 0) {
+    flush(connection);
+  }
+  if (connection->fd >= 0 && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
+    now_ns = receive(connection);
+  }
+  fill(connection, now_ns > 0 ? now_ns : clock_mono_ns());
+}
+
 void *load_worker_run(void *arg)
 {
   struct load_worker *worker = arg;
   struct epoll_event events[EVENTS];
   int64_t now_ns = clock_mono_ns();
-  for (int i = 0; i < worker->connection_count; i++) {
+  worker->active_count = worker->connection_count;
+  for (int i = 0; worker->options->rate <= 0 && i < worker->connection_count; i++) {
     fill(&worker->connections[i], now_ns);
   }
-  while (plan(worker, now_ns) && now_ns < worker->end_ns + (int64_t)LOAD_DRAIN_MS * 1000000) {
+  if (worker->options->rate > 0) {
+    send_due(worker, now_ns);
+  }
+  while ((worker->outstanding > 0 || (worker->active_count > 0 && now_ns < worker->end_ns)) &&
+         now_ns < worker->end_ns + (int64_t)LOAD_DRAIN_MS * 1000000) {
     int64_t left_ms = (worker->end_ns - now_ns) / 1000000 + 1;
     int count = epoll_wait(worker->epoll_fd, events, EVENTS, left_ms > 0 && left_ms < 1000 ? (int)left_ms : 1000);
-    now_ns = clock_mono_ns();
     for (int i = 0; i < count; i++) {
-      struct load_connection *connection = events[i].data.ptr;
-      if (connection == NULL) {
-        uint64_t ticks;
-        if (read(worker->timer_fd, &ticks, sizeof ticks) < 0) {
-          continue;
-        }
-        for (int c = 0; c < worker->connection_count; c++) {
-          fill(&worker->connections[c], now_ns);
-        }
-        continue;
-      }
-      if (connection->fd >= 0 && (events[i].events & EPOLLOUT) != 0) {
-        flush(connection);
-      }
-      if (connection->fd >= 0 && (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
-        receive(connection);
-      }
-      fill(connection, clock_mono_ns());
+      handle_event(worker, &events[i]);
     }
+    now_ns = clock_mono_ns();
   }
   count_leftovers(worker);
   return NULL;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread of the load generator: non-blocking connections on one epoll, each with a ring of requests that are written,
-// answered and replaced in order. What a request is comes from a role: load_produce.c or load_fetch.c.
+// answered and replaced in order. What a request is comes from a role: load_produce.c, load_fetch.c, load_small.c.
 //
 //   ring of a connection:   answered | waiting for an answer | being sent | free
 //                                    ^ oldest                ^ unsent     ^ next
 //
 // Closed loop: `depth` requests are always under way. Open loop: request number n of the run is planned for start +
-// n / rate, whether or not earlier ones were answered; connection i sends numbers i, i + connections, ...
+// n / rate, whether or not earlier ones were answered; connection i sends numbers i, i + connections, ... so the plan
+// of a worker goes round its connections, and a tick of its timer touches only those that are due.
 #pragma once
 
 #include <pthread.h>
@@ -43,9 +44,9 @@ struct load_slot {
 
 /// What a kind of run does. Functions get the connection that it is about.
 struct load_role {
-  int16_t key;                                       ///< api key
-  int16_t version;                                   ///< of the request
-  void (*open)(struct load_connection *connection);  ///< prepares `connection->state`
+  int16_t key;                                      ///< api key; negative: no requests, what comes is a stream of bytes
+  int16_t version;                                  ///< of the request
+  void (*open)(struct load_connection *connection); ///< prepares `connection->state`
   void (*close)(struct load_connection *connection); ///< frees it
   /// Fills body, and partition and first_value; false: nothing to send any more.
   bool (*prepare)(struct load_connection *connection, struct load_slot *slot);
@@ -71,7 +72,7 @@ struct load_connection {
   size_t sent_bytes;          ///< of `unsent`
   int64_t begun;              ///< requests prepared so far
   bool is_blocked;            ///< waits for EPOLLOUT
-  bool is_done;               ///< the role has nothing more to send
+  bool is_done;               ///< nothing more will be sent: the role's word, --requests, or a lost connection
   uint8_t *input;             ///< bytes received and not yet handled
   size_t input_start;         ///< first of them
   size_t input_end;           ///< one past the last
@@ -101,6 +102,9 @@ struct load_worker {
   struct load_connection *connections; ///< its own
   int connection_count;                ///< how many
   int run_connections;                 ///< of the whole run, for the plan of an open loop
+  int active_count;                    ///< connections that are not done
+  int64_t outstanding;                 ///< requests begun and not answered
+  int64_t due_number;                  ///< open loop: next of this worker's plan, round and round its connections
   int64_t start_ns;                    ///< monotonic time at which the run starts
   int64_t end_ns;                      ///< monotonic time after which nothing is sent
   int64_t run_number;                  ///< of this run in the file of acknowledged records
@@ -116,6 +120,8 @@ struct load_worker {
 
 extern const struct load_role load_produce_role;
 extern const struct load_role load_fetch_role;
+extern const struct load_role load_api_versions_role;
+extern const struct load_role load_stream_role; ///< `fetch --raw`: counts and discards what comes
 
 /// Shares the connections of a run out over partitions and workers, and opens them. Workers are zeroed but for what
 /// comes before `connections`.

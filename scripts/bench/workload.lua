@@ -59,6 +59,26 @@ function M.limit(mode, line)
   return load.figures(result)
 end
 
+--- Takes as much memory as the rounds will use for files, and gives it back; no more than is free. In a virtual machine
+--- the first use of memory costs many times what it costs later.
+---
+---@param want_bytes number
+function M.touch(want_bytes)
+  local free_kib = unit.read_file("/proc/meminfo"):match "MemAvailable:%s+(%d+)"
+  local bytes = math.min(want_bytes, math.floor(tonumber(free_kib) * 1024 * 0.6))
+  process.run { M.PAGES, "touch", ("%d"):format(bytes) }
+end
+
+--- Drops files from the page cache; percent of them that is not in it afterwards, by mincore(2).
+---
+---@param paths string[]
+---@return number
+function M.drop(paths)
+  process.run(M.words(M.PAGES, "drop", paths))
+  local found = load.decode(process.run(M.words(M.PAGES, "resident", paths)))
+  return 100 * (1 - found.resident_bytes / found.total_bytes)
+end
+
 --- Folder of a partition's files.
 function M.partition_folder(broker, topic, partition)
   return ("%s/%s-%d"):format(broker.side == "kafka" and broker.data .. "/logs" or broker.data, topic, partition)

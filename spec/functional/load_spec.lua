@@ -108,7 +108,7 @@ describe("the load generator", function()
 
   for _, case in ipairs {
     { "no topic", "produce", "--topic is missing", 2 },
-    { "no mode", "--topic t", "say produce, fetch, both or check first", 2 },
+    { "no mode", "--topic t", "say produce, fetch, both, api-versions or check first", 2 },
     { "a number out of range", "produce --topic t --acks 2", "--acks is a number from -1 to 1, not '2'", 2 },
     { "an unknown codec", "produce --topic t --codec br", "'br' is no codec", 2 },
     { "numbered records without acknowledgements", "produce --topic t --acks 0 --verify-acked x", "needs acknowledgements", 2 },
