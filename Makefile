@@ -108,6 +108,8 @@ format: ## format the C sources
 	$(Q)scripts/setup lint
 	$(Q)git ls-files -co --exclude-standard 'core/*.[ch]' 'spec/*.[ch]' 'scripts/*.[ch]' | xargs clang-format -i
 
+bench: ## measure Luka beside Apache Kafka and the machine's limit (ROUNDS=5 ONLY=produce,fetch KAFKA=0)
+	$(Q)scripts/setup build bench
 	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/limit $(OUT)/pages $(OUT)/syncs.so"
 	$(Q)LUKA_PROGRAM=$(PROGRAM) LUKA_TEST_TMP=build/bench/tmp $(RUNNER) --run scripts/bench/run.lua $(OUT) $(ARGS)
 

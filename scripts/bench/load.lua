@@ -33,7 +33,7 @@ function Run:finish()
   local status, out, err = process.wait(self.process, 60)
   local all = json.decode(out)
   if status ~= 0 or not all then
-    error(("%s: status %s\n%s%s"):format(table.concat(self.line, " "), status, out:sub(1, 2000), err), 0)
+    error(("%s: status %s\n%s%s"):format(table.concat(self.line, " "), status, out:gsub('"histogram_us":%[.-%]%],?', ""), err), 0)
   end
   for _, side in pairs(all) do
     if type(side) == "table" then

@@ -138,10 +138,8 @@ local function run(options)
   local start_s = process.now_s()
   local function progress(format, ...) say("%4.0f s  " .. format, process.now_s() - start_s, ...) end
 
-  if not options.only then
-    progress "touching memory"
-    workload.touch(TOUCH_BYTES)
-  end
+  progress "touching memory"
+  workload.touch(TOUCH_BYTES)
   local brokers = start(options, result.notes)
   for _, broker in ipairs(brokers) do
     progress("%s is up; warming up", broker.side)
@@ -202,6 +200,7 @@ function M.main(words)
   unit.write_file(OUT .. "/results.json", json.encode(result, 1) .. "\n")
   unit.write_file(OUT .. "/index.html", require("scripts.bench.page").html(result))
   io.write(require("scripts.bench.text").report(result))
+  io.stdout:flush()
   say("%s/results.json and %s/index.html have all of it", OUT, OUT)
   local _, failed = require("scripts.bench.report").verdict(result)
   return #failed > 0 and 1 or 0

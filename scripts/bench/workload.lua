@@ -50,7 +50,8 @@ function M.limit(mode, line)
     return port
   end)
   local side = { port = port, pid = server.pid, cpu_s = function() return 0 end }
-  local result = load.run(side, M.words(line, "--raw"))
+  -- It answers for partition 0, and has no others.
+  local result = load.run(side, M.words(line, "--raw", "--partitions", 1))
   local status, out, err = process.wait(server)
   local own = status == 0 and load.decode(out:match "^%d+\n(.*)$")
   if not own then error(("the limit program ended with status %s\n%s%s"):format(tostring(status), out, err), 0) end
@@ -74,8 +75,7 @@ end
 ---@param paths string[]
 ---@return number
 function M.drop(paths)
-  process.run(M.words(M.PAGES, "drop", paths))
-  local found = load.decode(process.run(M.words(M.PAGES, "resident", paths)))
+  local found = load.decode(process.run(M.words(M.PAGES, "drop", paths)))
   return 100 * (1 - found.resident_bytes / found.total_bytes)
 end
 
