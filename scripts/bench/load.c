@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "load_check.h"
 #include "load_client.h"
+#include "load_idle.h"
 #include "load_options.h"
 #include "load_report.h"
 #include "load_worker.h"
@@ -116,9 +117,13 @@ static int start_run(struct load_run *run, const struct load_options *options)
 static int run_load(const struct load_options *options, const struct load_cluster *cluster)
 {
   struct load_run run = {0};
+  struct load_idle idle = {0};
   struct load_cpu before = {0};
   struct load_cpu after = {0};
   int result = load_cpu_check(options);
+  if (result == 0) {
+    result = load_idle_open(&idle, options, cluster);
+  }
   if (result == 0) {
     result = open_run(&run, options, cluster);
   }
@@ -128,13 +133,14 @@ static int run_load(const struct load_options *options, const struct load_cluste
     load_cpu_read(options, &after);
   }
   if (result == 0) {
-    bool is_good = load_report(options, run.sides, SIDES, &before, &after);
+    bool is_good = load_report(options, run.sides, SIDES, &idle, &before, &after);
     result = is_good || options->keep_going ? 0 : 1;
   }
   for (int i = 0; i < run.count; i++) {
     load_worker_close(&run.workers[i]);
   }
   mem_free(run.workers);
+  load_idle_close(&idle);
   if (run.acked != NULL && fclose(run.acked) != 0 && result >= 0) {
     result = error_set(ERR_IO, "cannot write %s", options->acked_path);
   }
@@ -150,7 +156,10 @@ int main(int argc, char **argv)
   }
   signal(SIGPIPE, SIG_IGN);
   struct load_cluster cluster = {0};
-  int result = load_cluster_open(&options, &cluster);
+  int result = load_files_check(&options);
+  if (result == 0) {
+    result = load_cluster_open(&options, &cluster);
+  }
   if (result == 0) {
     result = options.mode == LOAD_CHECK ? load_check(&options, &cluster) : run_load(&options, &cluster);
   }

@@ -2,6 +2,8 @@
 //
 // The Fetch side of the load generator: one request under way on each connection, for all of its partitions, from where
 // the last answer ended. Batches are counted by their headers; --verify also checks CRCs and that no offset is missing.
+// With --session (KIP-227) only the first request is for all partitions: epoch 0 asks for a session, and the following
+// ones, of epochs 1, 2, ..., name the partitions whose position changed; answers hold those that have something to say.
 #include <inttypes.h>
 
 #include "base/error.h"
@@ -22,12 +24,23 @@ enum { HEADER_IN_PREFIX = 8 };
 struct fetch_state {
   struct wire_fetch_request_fetch_partition *parts; ///< one per partition of the connection
   int last;                                         ///< index of the partition that was answered last
+  int active_count;                                 ///< partitions that are read: the first of them
+  int32_t session_id;                               ///< of --session; 0: none yet
+  int32_t session_epoch;                            ///< of the next request; -1: without a session
+  int *changed;                                     ///< --session: indices whose position the broker does not know yet
+  int changed_count;                                ///< how many
+  bool *is_changed;                                 ///< by index: whether it is among them
+  struct wire_fetch_request_fetch_partition *named; ///< --session: those of one request
 };
 
-/// Where a partition of the connection is read from next.
-static int64_t *position(struct fetch_state *state, int index)
+/// Moves the position of a partition.
+static void move_to(struct fetch_state *state, int index, int64_t offset)
 {
-  return &state->parts[index].fetch_offset;
+  state->parts[index].fetch_offset = offset;
+  if (state->changed != NULL && !state->is_changed[index]) {
+    state->is_changed[index] = true;
+    state->changed[state->changed_count++] = index;
+  }
 }
 
 static void fetch_open(struct load_connection *connection)
@@ -41,7 +54,17 @@ static void fetch_open(struct load_connection *connection)
     wire_fetch_request_fetch_partition_init(&state->parts[i]);
     state->parts[i].partition = connection->partitions[i];
     state->parts[i].partition_max_bytes = worker->options->partition_max_bytes;
-    *position(state, i) = worker->options->from_end ? part->end_offset : part->start_offset;
+    bool is_active = connection->partitions[i] < worker->options->active;
+    state->active_count += is_active;
+    state->parts[i].fetch_offset = worker->options->from_end || !is_active ? part->end_offset : part->start_offset;
+  }
+  state->session_epoch = -1;
+  if (worker->options->with_session) {
+    size_t count = (size_t)connection->partition_count;
+    state->session_epoch = 0;
+    state->changed = mem_array(count, sizeof *state->changed);
+    state->is_changed = mem_array(count, sizeof *state->is_changed);
+    state->named = mem_array(count, sizeof *state->named);
   }
 }
 
@@ -49,6 +72,9 @@ static void fetch_close(struct load_connection *connection)
 {
   struct fetch_state *state = connection->state;
   mem_free(state->parts);
+  mem_free(state->changed);
+  mem_free(state->is_changed);
+  mem_free(state->named);
   mem_free(state);
 }
 
@@ -58,20 +84,57 @@ static bool has_ended(struct load_connection *connection)
   const struct load_worker *worker = connection->worker;
   struct fetch_state *state = connection->state;
   bool has_more = false;
-  for (int i = 0; i < connection->partition_count; i++) {
+  bool is_asked = worker->options->until_end || worker->options->repeat;
+  for (int i = 0; is_asked && i < state->active_count; i++) {
     const struct load_partition *part = &worker->cluster->partitions[connection->partitions[i]];
-    if (*position(state, i) >= part->end_offset && worker->options->repeat) {
-      *position(state, i) = part->start_offset;
+    if (state->parts[i].fetch_offset >= part->end_offset && worker->options->repeat) {
+      move_to(state, i, part->start_offset);
     }
-    has_more = has_more || *position(state, i) < part->end_offset;
+    has_more = has_more || state->parts[i].fetch_offset < part->end_offset;
   }
   return worker->options->until_end && !has_more;
+}
+
+/// Puts into a request the partitions that it has to name, and the session.
+static void name_partitions(struct load_connection *connection, struct wire_fetch_request_fetch_topic *topic,
+                            struct wire_fetch_request *request)
+{
+  struct fetch_state *state = connection->state;
+  request->session_id = state->session_id;
+  request->session_epoch = state->session_epoch;
+  request->topics = topic;
+  request->topics_count = 1;
+  topic->topic = wire_string_from(connection->worker->options->topic);
+  topic->partitions = state->parts;
+  topic->partitions_count = connection->partition_count;
+  if (state->session_epoch > 0) {
+    for (int i = 0; i < state->changed_count; i++) {
+      state->named[i] = state->parts[state->changed[i]];
+    }
+    topic->partitions = state->named;
+    topic->partitions_count = state->changed_count;
+    request->topics_count = state->changed_count > 0;
+  }
+  for (int i = 0; i < state->changed_count; i++) {
+    state->is_changed[state->changed[i]] = false;
+  }
+  state->changed_count = 0;
+}
+
+/// The session after an answer: the next epoch, or a new session after an error.
+static void step_session(struct fetch_state *state, const struct wire_fetch_response *response)
+{
+  if (state->session_epoch < 0) {
+    return;
+  }
+  bool is_kept = response->error_code == WIRE_NONE && response->session_id != 0;
+  state->session_id = is_kept ? response->session_id : 0;
+  state->session_epoch = !is_kept ? 0 : state->session_epoch == INT32_MAX ? 1 : state->session_epoch + 1;
 }
 
 static bool fetch_prepare(struct load_connection *connection, struct load_slot *slot)
 {
   struct load_worker *worker = connection->worker;
-  struct fetch_state *state = connection->state;
   if (has_ended(connection)) {
     return false;
   }
@@ -80,17 +143,12 @@ static bool fetch_prepare(struct load_connection *connection, struct load_slot *
   header.client_id = wire_string_from("load");
   struct wire_fetch_request_fetch_topic topic;
   wire_fetch_request_fetch_topic_init(&topic);
-  topic.topic = wire_string_from(worker->options->topic);
-  topic.partitions = state->parts;
-  topic.partitions_count = connection->partition_count;
   struct wire_fetch_request request;
   wire_fetch_request_init(&request);
   request.max_wait_ms = worker->options->max_wait_ms;
   request.min_bytes = worker->options->min_bytes;
   request.max_bytes = worker->options->max_bytes;
-  request.session_epoch = -1;
-  request.topics = &topic;
-  request.topics_count = 1;
+  name_partitions(connection, &topic, &request);
   request.rack_id = wire_string_from("");
   wire_writer_truncate(&slot->own, 0);
   if (wire_request_header_write(&header, &slot->own, wire_request_header_version(WIRE_API_FETCH, LOAD_VERSION_FETCH)) <
@@ -105,6 +163,8 @@ static bool fetch_prepare(struct load_connection *connection, struct load_slot *
 }
 
 /// Counts the batches of one partition; the last one may be cut, as a fetch is limited in bytes.
+///
+/// @param[in,out] next_offset  where the partition is read from next
 static void take_records(struct load_worker *worker, int32_t partition, const struct wire_records *records,
                          int64_t *next_offset)
 {
@@ -134,22 +194,42 @@ static void take_records(struct load_worker *worker, int32_t partition, const st
   }
 }
 
+/// Index of a partition in the connection's, which rise; -1: it is not among them. Answers mostly come in the order of
+/// the request, so the one after the last answered comes first.
+static int find(const struct load_connection *connection, int last, int32_t partition)
+{
+  int after = (last + 1) % connection->partition_count;
+  if (connection->partitions[after] == partition) {
+    return after;
+  }
+  int low = 0;
+  int high = connection->partition_count - 1;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (connection->partitions[middle] < partition) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return connection->partitions[low] == partition ? low : -1;
+}
+
 static void take_partition(struct load_connection *connection, const struct wire_fetch_response_partition_data *data)
 {
   struct load_worker *worker = connection->worker;
   struct fetch_state *state = connection->state;
-  // Answers mostly come in the order of the request, so the search begins after the last one.
-  int index = state->last;
-  int left = connection->partition_count;
-  do {
-    index = (index + 1) % connection->partition_count;
-  } while (--left > 0 && connection->partitions[index] != data->partition_index);
-  if (connection->partitions[index] != data->partition_index || data->error_code != WIRE_NONE) {
+  int index = find(connection, state->last, data->partition_index);
+  if (index < 0 || data->error_code != WIRE_NONE) {
     load_count_error(&worker->counts, "partition %d: %s", data->partition_index, wire_error_name(data->error_code));
     return;
   }
   state->last = index;
-  take_records(worker, data->partition_index, &data->records, position(state, index));
+  int64_t next_offset = state->parts[index].fetch_offset;
+  take_records(worker, data->partition_index, &data->records, &next_offset);
+  if (next_offset != state->parts[index].fetch_offset) {
+    move_to(state, index, next_offset);
+  }
 }
 
 static int fetch_answered(struct load_connection *connection, struct load_slot *slot, const uint8_t *bytes, size_t size)
@@ -163,6 +243,7 @@ static int fetch_answered(struct load_connection *connection, struct load_slot *
   wire_reader_init(&reader, bytes, size);
   TRY(wire_response_header_read(&header, &reader, version, &worker->arena));
   TRY(wire_fetch_response_read(&response, &reader, LOAD_VERSION_FETCH, &worker->arena));
+  step_session(connection->state, &response);
   if (response.error_code != WIRE_NONE) {
     load_count_error(&worker->counts, "fetch: %s", wire_error_name(response.error_code));
     return 0;

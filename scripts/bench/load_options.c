@@ -23,11 +23,13 @@ static const char HELP[] =
     "  --replication N         replication factor when it is created (the broker's default)\n"
     "  --connections N         connections, shared out over the partitions (1); with both: N of each kind\n"
     "  --depth N               Produce requests in flight on a connection (1)\n"
+    "  --idle-connections N    connections that are opened first, ask for ApiVersions once, and then only stay (0)\n"
     "  --threads N             threads of each kind (1)\n"
     "  --seconds S             how long to send (10, at most 3600); answers may take 10 s more\n"
     "  --requests N            send at most N requests in all (no limit)\n"
     "  --rate R                open loop: R requests a second in all, at fixed times; latency counts from the planned\n"
-    "                          time, so a stall of the broker is seen by every request that it delayed\n"
+    "                          time, so a stall of the broker is seen by every request that it delayed. With both:\n"
+    "                          of produce; fetch takes what comes\n"
     "  --records N             records in a batch (1)\n"
     "  --record-bytes N        bytes of a record's value (100)\n"
     "  --batch-bytes N         instead of --records: as many records as fit\n"
@@ -40,6 +42,10 @@ static const char HELP[] =
     "  --min-bytes N           fetch: bytes to wait for (1)\n"
     "  --max-wait-ms N         fetch: how long to wait (500)\n"
     "  --from earliest|latest  fetch: where to start (earliest; with both: latest)\n"
+    "  --session               fetch: one incremental session on each connection (KIP-227): the first request names\n"
+    "                          all partitions, later ones those that were read from since\n"
+    "  --active N              produce to and read partitions 0 to N-1 alone, though a session is about all of\n"
+    "                          --partitions (all)\n"
     "  --until-end             fetch: stop at what was the end at the start\n"
     "  --repeat                fetch: start again there\n"
     "  --verify                fetch: check each batch's CRC, and that no offset is missing\n"
@@ -67,7 +73,8 @@ static const char HELP[] =
     "that has some. After the figures of each side those of the whole run: requests, requests_per_s, bytes; "
     "own_cpu_s:\n"
     "processor seconds of this program; cpu_s, cpu_us_per_request, cpu_s_per_gb (10^9 bytes), rss_bytes: of --cpu-of,\n"
-    "user and system time from before the first request to the last answer, and memory at the end.\n";
+    "user and system time from before the first request to the last answer, and memory at the end; with\n"
+    "--idle-connections also rss_before_bytes and rss_idle_bytes: memory before they were opened, and with them.\n";
 
 /// An option with a number.
 struct number_option {
@@ -134,6 +141,12 @@ static int finish(struct load_options *options, bool is_from_given)
   if (options->topic == NULL) {
     options->topic = "limit";
   }
+  if (options->active == 0 || options->active > options->partitions) {
+    options->active = options->partitions;
+  }
+  if (options->acked_path != NULL && options->connections > LOAD_CONNECTIONS_NUMBERED) {
+    return usage("%s is for at most 4096 connections", "--verify-acked");
+  }
   if (options->mode == LOAD_BOTH && !is_from_given) {
     options->from_end = true;
   }
@@ -187,6 +200,8 @@ static int parse_text(const char *name, const char *text, struct load_options *o
     options->keep_going = true;
   } else if (strcmp(name, "allow-remote") == 0) {
     options->allow_remote = true;
+  } else if (strcmp(name, "session") == 0) {
+    options->with_session = true;
   } else if (strcmp(name, "raw") == 0) {
     options->is_raw = true;
   } else if (strcmp(name, "histogram") == 0) {
@@ -214,6 +229,9 @@ static const struct option LONG_OPTIONS[] = {
     {"keep-going", no_argument, NULL, 0},
     {"allow-remote", no_argument, NULL, 0},
     {"raw", no_argument, NULL, 0},
+    {"session", no_argument, NULL, 0},
+    {"active", required_argument, NULL, 0},
+    {"idle-connections", required_argument, NULL, 0},
     {"histogram", no_argument, NULL, 0},
     {"cpu-of", required_argument, NULL, 0},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -239,12 +257,14 @@ static const struct option LONG_OPTIONS[] = {
 int load_options_parse(int argc, char **argv, struct load_options *options)
 {
   double partitions = 1, replication = -1, connections = 1, depth = 1, threads = 1, seconds = 10, requests = 0;
-  double rate = 0, records = 1, record_bytes = 100, batch_bytes = 0, acks = -1;
+  double active = 0, idle_connections = 0, rate = 0, records = 1, record_bytes = 100, batch_bytes = 0, acks = -1;
   double max_bytes = 50 * 1024 * 1024, partition_max_bytes = 1024 * 1024, min_bytes = 1, max_wait_ms = 500;
   const struct number_option numbers[] = {
       {"partitions", 1, 100000, &partitions},
       {"replication", -1, 100, &replication},
       {"connections", 1, LOAD_CONNECTIONS_MAX, &connections},
+      {"active", 0, 100000, &active},
+      {"idle-connections", 0, LOAD_CONNECTIONS_MAX, &idle_connections},
       {"depth", 1, LOAD_DEPTH_MAX, &depth},
       {"threads", 1, LOAD_THREADS_MAX, &threads},
       {"seconds", 0.01, LOAD_SECONDS_MAX, &seconds},
@@ -294,6 +314,8 @@ int load_options_parse(int argc, char **argv, struct load_options *options)
   options->partitions = (int32_t)partitions;
   options->replication = (int16_t)replication;
   options->connections = (int)connections;
+  options->active = (int32_t)active;
+  options->idle_connections = (int)idle_connections;
   options->depth = (int)depth;
   options->threads = (int)threads;
   options->seconds = seconds;

@@ -16,7 +16,8 @@ enum load_mode {
 
 enum load_limit {
   LOAD_SECONDS_MAX = 3600,
-  LOAD_CONNECTIONS_MAX = 4000,
+  LOAD_CONNECTIONS_MAX = 10000,
+  LOAD_CONNECTIONS_NUMBERED = 4096, ///< of a run with --verify-acked: its numbers have 12 bits for the connection
   LOAD_DEPTH_MAX = 10000,
   LOAD_THREADS_MAX = 16,
   LOAD_PIDS_MAX = 8,
@@ -53,6 +54,9 @@ struct load_options {
   const char *acked_path;      ///< file of acknowledged records: written by produce, read by check; NULL: none
   bool keep_going;             ///< errors and lost connections do not make the exit status 1
   bool allow_remote;           ///< brokers need not be on this machine
+  bool with_session;           ///< fetch keeps an incremental session (KIP-227) on each connection
+  int32_t active;              ///< partitions from 0 on that are produced to and read; 0: all
+  int idle_connections;        ///< opened before the run, and only kept
   bool is_raw;                 ///< the peer is scripts/bench/limit.c: nothing is asked of it before the run
   bool with_histogram;         ///< latencies are printed as a histogram too
   int cpu_pids[LOAD_PIDS_MAX]; ///< processes whose processor time is taken: the brokers

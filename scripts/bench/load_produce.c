@@ -131,6 +131,9 @@ static void produce_open(struct load_connection *connection)
       fail(worker);
     }
   }
+  mem_free(state->value); // the templates are all that thousands of connections should hold
+  mem_free(state->letters);
+  state->value = state->letters = NULL;
 }
 
 static void produce_close(struct load_connection *connection)

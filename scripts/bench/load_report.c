@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "load_idle.h"
 #include "load_options.h"
 #include "load_worker.h"
 
@@ -36,8 +37,7 @@ int load_cpu_check(const struct load_options *options)
   return cpu.brokers_ns < 0 ? error_set(ERR_NOT_FOUND, "--cpu-of: there is no such process") : 0;
 }
 
-/// Memory of the processes of --cpu-of; -1 when one is not there any more.
-static int64_t resident_bytes(const struct load_options *options)
+int64_t load_resident_bytes(const struct load_options *options)
 {
   int64_t total = 0;
   for (int i = 0; i < options->cpu_pid_count; i++) {
@@ -132,7 +132,7 @@ static void print_side(const struct load_options *options, const struct load_sid
 }
 
 bool load_report(const struct load_options *options, const struct load_side *sides, int side_count,
-                 const struct load_cpu *before, const struct load_cpu *after)
+                 const struct load_idle *idle, const struct load_cpu *before, const struct load_cpu *after)
 {
   struct load_counts *run = mem_zalloc(sizeof *run);
   int64_t start_ns = 0;
@@ -151,7 +151,11 @@ bool load_report(const struct load_options *options, const struct load_side *sid
     double used_s = (double)(after->brokers_ns - before->brokers_ns) / 1e9;
     printf(",\"cpu_s\":%.6f,\"cpu_us_per_request\":%.3f,\"cpu_s_per_gb\":%.4f,\"rss_bytes\":%" PRId64, used_s,
            run->requests > 0 ? used_s * 1e6 / (double)run->requests : 0.0,
-           run->bytes > 0 ? used_s * 1e9 / (double)run->bytes : 0.0, resident_bytes(options));
+           run->bytes > 0 ? used_s * 1e9 / (double)run->bytes : 0.0, load_resident_bytes(options));
+    if (idle->count > 0) {
+      printf(",\"rss_before_bytes\":%" PRId64 ",\"rss_idle_bytes\":%" PRId64, idle->rss_before_bytes,
+             idle->rss_idle_bytes);
+    }
   }
   printf("}\n");
   bool is_good = run->errors == 0 && run->disconnects == 0 && run->unanswered == 0;

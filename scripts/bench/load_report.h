@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
+struct load_idle;
 struct load_options;
 struct load_worker;
 
@@ -24,6 +25,9 @@ void load_cpu_read(const struct load_options *options, struct load_cpu *cpu);
 /// @return 0 or ERR_NOT_FOUND
 int load_cpu_check(const struct load_options *options);
 
+/// Memory of the processes of --cpu-of; -1 when one is not there any more.
+int64_t load_resident_bytes(const struct load_options *options);
+
 /// What is printed of a side: the workers that did the same.
 struct load_side {
   const char *name;            ///< "produce", ...
@@ -33,6 +37,7 @@ struct load_side {
 
 /// Prints one line of JSON.
 ///
+/// @param idle    borrowed; its memory figures are printed when it has connections
 /// @return true when there was no error, no connection was lost and all was answered
 bool load_report(const struct load_options *options, const struct load_side *sides, int side_count,
-                 const struct load_cpu *before, const struct load_cpu *after);
+                 const struct load_idle *idle, const struct load_cpu *before, const struct load_cpu *after);

@@ -20,8 +20,7 @@
 #include "os/clock.h"
 
 enum {
-  SEND_SLOTS = 64, ///< requests of one sendmsg(2)
-  INPUT_FIRST_ROOM = 64 * 1024,
+  SEND_SLOTS = 64,            ///< requests of one sendmsg(2)
   RECEIVE_BYTES = 256 * 1024, ///< room for one recv(2)
   EVENTS = 256,
 };
@@ -135,21 +134,21 @@ static void flush(struct load_connection *connection)
   }
   if (connection->fd >= 0) {
     // Without answers, room in the socket is what asks for the next request.
-    watch(connection, is_unanswered(connection->worker) && connection->worker->options->rate <= 0);
+    watch(connection, is_unanswered(connection->worker) && connection->worker->rate <= 0);
   }
 }
 
 /// Open loop: when the request with a number of the whole run is planned.
 static int64_t planned_at(const struct load_worker *worker, double number)
 {
-  return worker->start_ns + (int64_t)(number * 1e9 / worker->options->rate);
+  return worker->start_ns + (int64_t)(number * 1e9 / worker->rate);
 }
 
 /// When the next request of a connection is planned; now for a closed loop.
 static int64_t planned_ns(const struct load_connection *connection, int64_t now_ns)
 {
   const struct load_worker *worker = connection->worker;
-  if (worker->options->rate <= 0) {
+  if (worker->rate <= 0) {
     return now_ns;
   }
   return planned_at(worker, (double)connection->begun * worker->run_connections + connection->index);
@@ -252,6 +251,38 @@ static void make_room(struct load_connection *connection)
   }
 }
 
+/// Lends the worker's buffer to a connection that holds no part of an answer: those whose answers come whole, thousands
+/// of them maybe, share one that stays in the processor's cache.
+static void lend_input(struct load_connection *connection)
+{
+  struct load_worker *worker = connection->worker;
+  if (worker->input == NULL) {
+    worker->input = mem_alloc(RECEIVE_BYTES);
+  }
+  if (connection->input == NULL) {
+    connection->input = worker->input;
+    connection->input_room = RECEIVE_BYTES;
+  }
+}
+
+/// Takes the worker's buffer back. What is left of an answer goes to a buffer of its own, which the connection keeps.
+static void return_input(struct load_connection *connection)
+{
+  if (connection->input != connection->worker->input) {
+    return;
+  }
+  const uint8_t *left = connection->input + connection->input_start;
+  size_t size = connection->input_end - connection->input_start;
+  connection->input = NULL;
+  connection->input_room = connection->input_start = connection->input_end = 0;
+  if (size > 0) {
+    connection->input_room = RECEIVE_BYTES;
+    connection->input = mem_alloc(connection->input_room);
+    memcpy(connection->input, left, size);
+    connection->input_end = size;
+  }
+}
+
 /// Takes what has come: one recv(2), unless it filled all the room there was.
 ///
 /// @return monotonic time at which it had come
@@ -261,6 +292,7 @@ static int64_t receive(struct load_connection *connection)
   size_t room = 0;
   ssize_t n = 0;
   do {
+    lend_input(connection);
     make_room(connection);
     room = connection->input_room - connection->input_end;
     n = recv(connection->fd, connection->input + connection->input_end, room, 0);
@@ -282,7 +314,9 @@ static int64_t receive(struct load_connection *connection)
     if (connection->input_start == connection->input_end) {
       connection->input_start = connection->input_end = 0;
     }
+    return_input(connection);
   } while (connection->fd >= 0 && (size_t)n == room);
+  return_input(connection);
   return now_ns;
 }
 
@@ -313,7 +347,7 @@ static void count_leftovers(struct load_worker *worker)
   worker->counts.unanswered += worker->outstanding;
   for (int i = 0; i < worker->connection_count; i++) {
     struct load_connection *connection = &worker->connections[i];
-    while (worker->options->rate > 0 && (!connection->is_done || connection->fd < 0) && !is_used_up(connection) &&
+    while (worker->rate > 0 && (!connection->is_done || connection->fd < 0) && !is_used_up(connection) &&
            planned_ns(connection, 0) < worker->end_ns) {
       worker->counts.unsent++;
       connection->begun++;
@@ -347,10 +381,10 @@ void *load_worker_run(void *arg)
   struct epoll_event events[EVENTS];
   int64_t now_ns = clock_mono_ns();
   worker->active_count = worker->connection_count;
-  for (int i = 0; worker->options->rate <= 0 && i < worker->connection_count; i++) {
+  for (int i = 0; worker->rate <= 0 && i < worker->connection_count; i++) {
     fill(&worker->connections[i], now_ns);
   }
-  if (worker->options->rate > 0) {
+  if (worker->rate > 0) {
     send_due(worker, now_ns);
   }
   while ((worker->outstanding > 0 || (worker->active_count > 0 && now_ns < worker->end_ns)) &&
@@ -397,8 +431,6 @@ static int open_connection(struct load_connection *connection)
     connection->slot_count *= 2;
   }
   connection->slots = mem_array(connection->slot_count, sizeof *connection->slots);
-  connection->input_room = INPUT_FIRST_ROOM;
-  connection->input = mem_alloc(connection->input_room);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
   if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) != 0) {
     return error_set_errno(errno, "epoll_ctl failed");
@@ -429,22 +461,25 @@ int load_workers_open(struct load_worker *workers, int count)
   for (int w = 0; w < count; w++) {
     workers[w].epoll_fd = workers[w].timer_fd = -1;
     workers[w].run_connections = options->connections;
+    // What is produced at a rate is fetched as it comes.
+    workers[w].rate = options->mode == LOAD_BOTH && workers[w].role == &load_fetch_role ? 0 : options->rate;
     workers[w].connections = mem_array((size_t)options->connections, sizeof(struct load_connection));
   }
   // One partition each, round and round; then the partitions that have no connection yet.
+  int32_t used = workers[0].role == &load_produce_role ? options->active : cluster->partition_count;
   for (int i = 0; i < options->connections; i++) {
     struct load_worker *worker = &workers[i % count];
     struct load_connection *connection = &worker->connections[worker->connection_count++];
     connection->worker = worker;
     connection->index = i;
     connection->fd = -1;
-    connection->broker = cluster->partitions[i % cluster->partition_count].broker;
-    if (i >= cluster->partition_count) {
+    connection->broker = cluster->partitions[i % used].broker;
+    if (i >= used) {
       connection->partitions = mem_alloc(sizeof(int32_t));
-      connection->partitions[connection->partition_count++] = i % cluster->partition_count;
+      connection->partitions[connection->partition_count++] = i % used;
     }
   }
-  for (int32_t p = 0; p < cluster->partition_count; p++) {
+  for (int32_t p = 0; p < used; p++) {
     if (!give(workers, count, cluster, p)) {
       return error_set(ERR_INVALID, "partition %d's leader has no connection: use more --connections", p);
     }
@@ -473,6 +508,7 @@ void load_worker_close(struct load_worker *worker)
     mem_free(connection->partitions);
   }
   mem_free(worker->connections);
+  mem_free(worker->input);
   arena_destroy(&worker->arena);
   if (worker->epoll_fd >= 0) {
     close(worker->epoll_fd);

@@ -73,7 +73,7 @@ struct load_connection {
   int64_t begun;              ///< requests prepared so far
   bool is_blocked;            ///< waits for EPOLLOUT
   bool is_done;               ///< nothing more will be sent: the role's word, --requests, or a lost connection
-  uint8_t *input;             ///< bytes received and not yet handled
+  uint8_t *input;             ///< bytes received and not yet handled; NULL: the worker's buffer will do
   size_t input_start;         ///< first of them
   size_t input_end;           ///< one past the last
   size_t input_room;          ///< bytes allocated
@@ -101,6 +101,7 @@ struct load_worker {
   const struct load_role *role;        ///< what it does
   struct load_connection *connections; ///< its own
   int connection_count;                ///< how many
+  double rate;                         ///< requests a second of the whole run; 0: closed loop
   int run_connections;                 ///< of the whole run, for the plan of an open loop
   int active_count;                    ///< connections that are not done
   int64_t outstanding;                 ///< requests begun and not answered
@@ -113,6 +114,7 @@ struct load_worker {
   int epoll_fd;                        ///< of its connections and its timer
   int timer_fd;                        ///< next planned request
   struct arena arena;                  ///< of one answer
+  uint8_t *input;                      ///< lent to the connection whose turn it is
   struct load_counts counts;           ///< results
   int error;                           ///< could not start: ERR_*, and `why`
   char why[512];                       ///< for the error
