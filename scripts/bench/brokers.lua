@@ -42,9 +42,20 @@ function Broker:syncs()
   return tonumber(count[0])
 end
 
---- Creates a topic anew.
+--- Creates a topic, and waits until all of its partitions have a leader: Kafka answers before it.
+---
+---@param name string
+---@param options { partitions: integer }  and any topic config
 function Broker:create(name, options)
   self:admin().create_topic(name, options)
+  client.wait_until(("%s has topic %s"):format(self.side, name), function()
+    local ok, topic = pcall(self:admin().describe_topic, name)
+    if not ok or #topic.partitions < options.partitions then return false end
+    for _, partition in ipairs(topic.partitions) do
+      if not partition.leader or partition.error then return false end
+    end
+    return true
+  end)
 end
 
 --- Deletes topics.

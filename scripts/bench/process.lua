@@ -8,6 +8,7 @@ local socket = require "posix.sys.socket"
 local time = require "posix.time"
 local unistd = require "posix.unistd"
 local support = require "spec.support.process"
+local unit = require "spec.support.unit"
 
 local M = {}
 
@@ -81,13 +82,19 @@ end
 --- Starts a program; see spec.support.process. It ends with the runner.
 function M.start(line, options)
   local process = support.start(line, options)
+  process.line = table.concat(line, " ")
   running[process.pid] = true
   return process
 end
 
 --- Waits for a program's end; its exit status or "signal N", what it printed, and what it said on standard error.
 function M.wait(process, timeout_s)
-  local status, out, err = process:wait((timeout_s or 60) * 1000)
+  timeout_s = timeout_s or 60
+  local ok, status, out, err = pcall(process.wait, process, timeout_s * 1000)
+  if not ok then
+    local said = (unit.read_file(process.folder .. "/out") or "") .. (unit.read_file(process.folder .. "/err") or "")
+    error(("this has not ended within %d s: %s\n%s"):format(timeout_s, process.line, said:sub(-2000)), 0)
+  end
   running[process.pid] = nil
   return status, out, err
 end

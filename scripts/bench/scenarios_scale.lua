@@ -34,62 +34,70 @@ local function repeated(rounds, key, measure)
 end
 
 --- The growth of a figure from the first of a series to the last, round by round.
-local function add_growth(rounds, first, last)
-  for _, sides in ipairs(rounds) do sides.luka.growth = sides.luka[last] / sides.luka[first] end
+local function add_growth(rounds, key, first, last)
+  for _, sides in ipairs(rounds) do sides.luka[key] = sides.luka[last] / sides.luka[first] end
 end
 
 --- The points of a plot.
-local function series(rounds, title, counts)
+local function series(rounds, x, y, prefix, counts)
   local points = {}
   for _, count in ipairs(counts) do
-    local summary = statistics.summary(statistics.of(rounds, "luka", "cpu_" .. count), #rounds)
+    local summary = statistics.summary(statistics.of(rounds, "luka", prefix .. count), #rounds)
     points[#points + 1] = { x = count, y = summary.median, min = summary.min, max = summary.max }
   end
-  return { x = title, y = "CPU per request, us", points = points }
+  return { x = x, y = y, points = points }
 end
 
 -- ---- partitions ----
 
 local PARTITIONS = { 10, 1000, 10000 }
 
-M.partitions = {
-  name = "partitions",
-  title = "partitions of the broker: one-record requests on 64 connections to four of them; the others have one record each",
-  figures = { figure(10, "partitions"), figure(1000, "partitions"), figure(10000, "partitions"), "growth",
-    "bytes_per_partition", "stop_ms", "start_ms", "start_cpu_ms", "resident_after_start_mb" },
-  checks = { { figure = "growth", at_most = 1.2 }, { figure = "start_ms", at_most = 1000 } },
-}
+--- Partitions of the topic that takes no requests; with the four of the other one there are as many as asked for.
+local function others(count) return count - 4 end
 
---- Adds partitions until there are so many, with a record in each.
-local function grow(broker, have, want)
-  while have < want do
-    local count = math.min(want - have, 1000)
-    local topic = "idle-" .. have
-    broker:create(topic, { partitions = count })
-    load.run(broker, { "produce", "--topic", topic, "--partitions", count, "--connections", math.min(count, 100), "--requests",
-      2 * count, "--acks", 1, "--seconds", 10 })
-    have = have + count
-  end
-  return have
+local function session(count)
+  return { key = "session_" .. count, title = ("CPU per fetch, session of %d"):format(others(count)), unit = "us" }
 end
 
-function M.partitions.once()
-  local data = workload.FOLDER .. "/scale"
-  local broker = brokers.luka(data)
-  broker:create("hot", { partitions = 4 })
-  small_cpu_us(broker)
-  local rounds, have, first_bytes = {}, 4, nil
-  for _, count in ipairs(PARTITIONS) do
-    have = grow(broker, have, count)
-    repeated(rounds, "cpu_" .. count, function() return small_cpu_us(broker) end)
-    first_bytes = first_bytes or broker:resident_bytes()
+M.partitions = {
+  name = "partitions",
+  title = "partitions of the broker: one-record requests on 64 connections to four of them, the others have a record or two; "
+    .. "fetch sessions of many partitions with one that has something; stop and start with all of them",
+  figures = { figure(10, "partitions"), figure(1000, "partitions"), figure(10000, "partitions"), "growth", session(10),
+    session(1000), session(10000), "session_growth", "bytes_per_partition", "stop_ms", "start_ms", "start_cpu_ms",
+    "resident_after_start_mb" },
+  checks = { { figure = "growth", at_most = 1.2 }, { figure = "session_growth", at_most = 1.2 },
+    { figure = "start_ms", at_most = 1000 } },
+}
+
+--- Adds partitions to the topic in steps, until it has so many with a record in each.
+local function grow(broker, have, want)
+  for total = math.min(have + 1000, want), want, 1000 do
+    if have == 0 then
+      broker:create("others", { partitions = total })
+    else
+      broker:admin().create_partitions("others", total)
+    end
+    have = total
   end
-  add_growth(rounds, "cpu_10", "cpu_10000")
-  local figures = rounds[1].luka
-  figures.bytes_per_partition = (broker:resident_bytes() - first_bytes) / (have - PARTITIONS[1])
-  local stop_s = process.now_s()
+  if have < want then broker:admin().create_partitions("others", want) end
+  load.run(broker, { "produce", "--topic", "others", "--partitions", want, "--connections", math.min(want, 100), "--requests",
+    2 * want, "--acks", 1, "--seconds", 20 })
+  return want
+end
+
+--- CPU of a Fetch that gets a batch of the one active partition of its session, in us.
+local function session_cpu_us(broker, count)
+  local result = load.run(broker, { "fetch", "--topic", "others", "--partitions", others(count), "--active", 1, "--session",
+    "--repeat", "--partition-max-bytes", 256, "--connections", 10, "--seconds", SECONDS })
+  return load.figures(result).cpu_us_per_request
+end
+
+--- A clean stop, and starts with what is there.
+local function restart(broker, rounds)
+  local stop_s, data = process.now_s(), broker.data
   broker:stop()
-  figures.stop_ms = (process.now_s() - stop_s) * 1000
+  rounds[1].luka.stop_ms = (process.now_s() - stop_s) * 1000
   for at = 1, TIMES do
     broker = brokers.luka(data)
     rounds[at].luka.start_ms = broker.first_answer_s * 1000
@@ -97,11 +105,34 @@ function M.partitions.once()
     rounds[at].luka.resident_after_start_mb = broker:resident_bytes() / 1e6
     broker:stop()
   end
+end
+
+function M.partitions.once()
+  local data = workload.FOLDER .. "/scale"
+  local broker = brokers.luka(data)
+  broker:create("hot", { partitions = 4 })
+  small_cpu_us(broker)
+  local rounds, have, first_bytes = {}, 0, nil
+  for _, count in ipairs(PARTITIONS) do
+    have = grow(broker, have, others(count))
+    repeated(rounds, "cpu_" .. count, function() return small_cpu_us(broker) end)
+    first_bytes = first_bytes or broker:resident_bytes()
+  end
+  rounds[1].luka.bytes_per_partition = (broker:resident_bytes() - first_bytes) / (have - others(PARTITIONS[1]))
+  for at = 1, TIMES do
+    for _, count in ipairs(PARTITIONS) do rounds[at].luka["session_" .. count] = session_cpu_us(broker, count) end
+  end
+  add_growth(rounds, "growth", "cpu_10", "cpu_10000")
+  add_growth(rounds, "session_growth", "session_10", "session_10000")
+  restart(broker, rounds)
   os.execute(("rm -rf '%s'"):format(data))
-  return rounds, { series(rounds, "partitions of the broker", PARTITIONS) }
+  return rounds, { series(rounds, "partitions of the broker", "CPU per one-record request, us", "cpu_", PARTITIONS),
+    series(rounds, "partitions of the session, one active", "CPU per Fetch, us", "session_", PARTITIONS) }
 end
 
 -- ---- connections ----
+
+local IDLE = 5000
 
 local CONNECTIONS = { 10, 100, 1000, 5000 }
 
@@ -109,7 +140,7 @@ M.connections = {
   name = "connections",
   title = "connections: one-record requests to four partitions, one in flight on each connection",
   figures = { figure(10, "connections"), figure(100, "connections"), figure(1000, "connections"), figure(5000, "connections"),
-    "growth" },
+    "growth", "bytes_per_connection" },
   checks = { { figure = "growth", at_most = 1.2 } },
 }
 
@@ -123,10 +154,12 @@ function M.connections.once()
     rounds[at] = { luka = {} }
     for _, count in ipairs(CONNECTIONS) do rounds[at].luka["cpu_" .. count] = small_cpu_us(broker, count) end
   end
-  add_growth(rounds, "cpu_10", "cpu_5000")
+  add_growth(rounds, "growth", "cpu_10", "cpu_5000")
+  local idle = load.run(broker, { "api-versions", "--idle-connections", IDLE, "--connections", 1, "--seconds", 0.1 })
+  rounds[1].luka.bytes_per_connection = (idle.rss_idle_bytes - idle.rss_before_bytes) / IDLE
   broker:stop()
   os.execute(("rm -rf '%s'"):format(data))
-  return rounds, { series(rounds, "connections", CONNECTIONS) }
+  return rounds, { series(rounds, "connections", "CPU per one-record request, us", "cpu_", CONNECTIONS) }
 end
 
 return M
