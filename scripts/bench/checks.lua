@@ -28,7 +28,7 @@ function M.asked(check)
   local words = check.at_most and "at most" or check.at_least and "at least" or "below"
   local number = check.at_most or check.at_least or check.below
   if not check.over then return ("%s %g"):format(words, number) end
-  if number == 1 then return ("%s %s's"):format(words, M.SIDES[check.over]) end
+  if number == 1 and check.below then return ("%s %s's"):format(words, M.SIDES[check.over]) end
   return ("%s %g x %s"):format(words, number, M.SIDES[check.over])
 end
 

@@ -38,7 +38,7 @@ local ALL = {
   kafka_produce_p99_ms = { title = "producer-perf: p99", unit = "ms" },
   kafka_consume_mb_per_s = { title = "consumer-perf: throughput", unit = "MB/s" },
   kafka_consume_cpu_s_per_gb = { title = "consumer-perf: broker CPU", unit = "s/GB" },
-  kafka_e2e_p50_ms = { title = "e2e-latency: p50", unit = "ms" },
+  kafka_e2e_mean_ms = { title = "e2e-latency: mean", unit = "ms" },
   kafka_e2e_p99_ms = { title = "e2e-latency: p99", unit = "ms" },
   kcat_produce_mb_per_s = { title = "kcat -P: throughput", unit = "MB/s" },
   kcat_produce_cpu_s_per_gb = { title = "kcat -P: broker CPU", unit = "s/GB" },

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Real clients as load, once on each side: Kafka's own performance tools, from the same jars as its broker, and kcat.
 -- What they cost themselves hides much of the broker; they show that what the generator says holds for them as well.
+local signal = require "posix.signal"
+local client = require "spec.support.client"
 local kafka = require "scripts.bench.kafka"
 local process = require "scripts.bench.process"
 local unit = require "spec.support.unit"
@@ -19,7 +21,7 @@ M.clients = {
   title = ("real clients: Kafka's producer-perf and consumer-perf with %d records of 1 KiB (16 KiB batches, acks=1), its "
     .. "e2e-latency, and kcat with %d lines of %d bytes"):format(RECORDS, KCAT_LINES, KCAT_LINE_BYTES),
   figures = { "kafka_produce_mb_per_s", "kafka_produce_cpu_s_per_gb", "kafka_produce_p99_ms", "kafka_consume_mb_per_s",
-    "kafka_consume_cpu_s_per_gb", "kafka_e2e_p50_ms", "kafka_e2e_p99_ms", "kcat_produce_mb_per_s",
+    "kafka_consume_cpu_s_per_gb", "kafka_e2e_mean_ms", "kafka_e2e_p99_ms", "kcat_produce_mb_per_s",
     "kcat_produce_cpu_s_per_gb", "kcat_consume_mb_per_s", "kcat_consume_cpu_s_per_gb" },
 }
 
@@ -28,6 +30,19 @@ local function run(broker, line, options)
   local cpu_s, start_s = broker:cpu_s(), process.now_s()
   local out = process.run(line, options)
   return out, broker:cpu_s() - cpu_s, process.now_s() - start_s
+end
+
+--- What the tool prints; its consumer looks for a group for a minute as it closes where there are none, which is not
+--- waited for.
+local function latency_tool(line)
+  local tool = process.start(line)
+  local function out() return unit.read_file(tool.folder .. "/out") or "" end
+  client.wait_until("e2e-latency has its figures", function()
+    return out():find "99.9th" or not process.is_alive(tool.pid)
+  end, 60000)
+  if process.is_alive(tool.pid) then tool:kill(signal.SIGKILL) end
+  process.wait(tool)
+  return out()
 end
 
 --- Throughput is what the tool itself says, of its own time without Java's start.
@@ -42,18 +57,19 @@ local function kafka_tools(broker, figures)
   figures.kafka_produce_p99_ms = tonumber(out:match ".*%s(%d+) ms 99th")
   figures.kafka_produce_cpu_s_per_gb = cpu_s / gb
   out, cpu_s = run(broker, kafka.command("org.apache.kafka.tools.ConsumerPerformance", { "--topic", "perf", "--bootstrap-server",
-    at, "--num-records", tostring(RECORDS), "--timeout", "20000" }))
-  -- start, end, MB consumed, MB/s of 2^20 bytes, ...
+    at, "--num-records", tostring(RECORDS), "--timeout", "6000" }))
+  -- Records a second of fetching are the tenth column. The tool joins a group: none where the broker has no groups yet.
   local last = out:match "([^\n]+)\n?$"
   local columns = {}
   for column in last:gmatch "[^,]+" do columns[#columns + 1] = tonumber(column) or 0 end
-  figures.kafka_consume_mb_per_s = columns[10] and columns[10] * RECORD_BYTES / 1e6
-  figures.kafka_consume_cpu_s_per_gb = cpu_s / gb
+  if not out:find("Exiting before consuming", 1, true) then
+    figures.kafka_consume_mb_per_s, figures.kafka_consume_cpu_s_per_gb = columns[10] * RECORD_BYTES / 1e6, cpu_s / gb
+  end
   broker:delete "perf"
   broker:create("e2e", { partitions = 1 })
-  out = run(broker, kafka.command("org.apache.kafka.tools.EndToEndLatency", { "--bootstrap-server", at, "--topic", "e2e",
+  out = latency_tool(kafka.command("org.apache.kafka.tools.EndToEndLatency", { "--bootstrap-server", at, "--topic", "e2e",
     "--num-records", tostring(E2E_RECORDS), "--producer-acks", "1", "--record-size", "100" }))
-  figures.kafka_e2e_p50_ms = tonumber(out:match "50th = ([%d.]+)")
+  figures.kafka_e2e_mean_ms = tonumber(out:match "Avg latency: ([%d.]+)")
   figures.kafka_e2e_p99_ms = tonumber(out:match "99th = ([%d.]+)")
   broker:delete "e2e"
 end
