@@ -54,7 +54,7 @@ static const struct load_role *role_of(const struct load_options *options, enum 
     case LOAD_PRODUCE:
       return &load_produce_role;
     case LOAD_FETCH:
-      return options->is_raw ? &load_stream_role : &load_fetch_role;
+      return options->is_raw ? &load_raw_fetch_role : &load_fetch_role;
     default:
       return &load_api_versions_role;
   }

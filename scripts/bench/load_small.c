@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The smallest roles of the load generator: round trips of ApiVersions, the request that costs a broker nothing but its
-// network, and a stream of bytes that is counted and discarded, which is what the limit program sends.
+// network; and bytes that `limit send` gives, received like the answers to Fetch and discarded.
 #include <stdio.h>
 
 #include "base/error.h"
@@ -83,9 +83,33 @@ const struct load_role load_api_versions_role = {
     .answered = api_versions_answered,
 };
 
-static void stream_open(struct load_connection *connection)
+/// Requests are a prefix alone, and have no state.
+static void raw_fetch_open(struct load_connection *connection)
 {
   (void)connection;
 }
 
-const struct load_role load_stream_role = {.key = -1, .open = stream_open};
+static bool raw_fetch_prepare(struct load_connection *connection, struct load_slot *slot)
+{
+  (void)connection;
+  slot->body = NULL;
+  slot->body_size = 0;
+  return true;
+}
+
+static int raw_fetch_answered(struct load_connection *connection, struct load_slot *slot, const uint8_t *bytes,
+                              size_t size)
+{
+  (void)slot;
+  (void)bytes;
+  connection->worker->counts.bytes += (int64_t)size - 4;
+  return 0;
+}
+
+const struct load_role load_raw_fetch_role = {
+    .key = WIRE_API_FETCH,
+    .version = LOAD_VERSION_FETCH,
+    .open = raw_fetch_open,
+    .prepare = raw_fetch_prepare,
+    .answered = raw_fetch_answered,
+};

@@ -165,9 +165,6 @@ static bool is_used_up(const struct load_connection *connection)
 static void fill(struct load_connection *connection, int64_t now_ns)
 {
   struct load_worker *worker = connection->worker;
-  if (worker->role->key < 0) {
-    return;
-  }
   int depth = worker->role == &load_fetch_role ? 1 : worker->options->depth;
   while (connection->fd >= 0 && !connection->is_done && now_ns < worker->end_ns && !is_used_up(connection) &&
          connection->next - connection->oldest < (uint32_t)depth) {
@@ -303,11 +300,6 @@ static int64_t receive(struct load_connection *connection)
     if (n <= 0) {
       drop(connection, n == 0 ? "closed by the broker" : strerror(errno));
       break;
-    }
-    if (connection->worker->role->key < 0) {
-      connection->worker->counts.bytes += n;
-      connection->worker->counts.last_ns = now_ns;
-      continue;
     }
     connection->input_end += (size_t)n;
     take_answers(connection, now_ns);

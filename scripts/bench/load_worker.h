@@ -44,9 +44,9 @@ struct load_slot {
 
 /// What a kind of run does. Functions get the connection that it is about.
 struct load_role {
-  int16_t key;                                      ///< api key; negative: no requests, what comes is a stream of bytes
-  int16_t version;                                  ///< of the request
-  void (*open)(struct load_connection *connection); ///< prepares `connection->state`
+  int16_t key;                                       ///< api key
+  int16_t version;                                   ///< of the request
+  void (*open)(struct load_connection *connection);  ///< prepares `connection->state`
   void (*close)(struct load_connection *connection); ///< frees it
   /// Fills body, and partition and first_value; false: nothing to send any more.
   bool (*prepare)(struct load_connection *connection, struct load_slot *slot);
@@ -123,7 +123,7 @@ struct load_worker {
 extern const struct load_role load_produce_role;
 extern const struct load_role load_fetch_role;
 extern const struct load_role load_api_versions_role;
-extern const struct load_role load_stream_role; ///< `fetch --raw`: counts and discards what comes
+extern const struct load_role load_raw_fetch_role; ///< `fetch --raw`: what `limit send` gives
 
 /// Shares the connections of a run out over partitions and workers, and opens them. Workers are zeroed but for what
 /// comes before `connections`.

@@ -51,11 +51,16 @@ static int touch(const char *text)
       break;
     }
   }
-  if (have < count) {
-    return fail("cannot take the memory");
+  int result = have < count ? fail("cannot take the memory") : 0;
+  while (have > 0) {
+    munmap(pieces[--have], PIECE);
+  }
+  free(pieces);
+  if (result != 0) {
+    return result;
   }
   printf("{\"touched_bytes\":%" PRId64 "}\n", (int64_t)count * PIECE);
-  return 0; // the end of the process gives all back
+  return 0;
 }
 
 static int drop(int fd)

@@ -38,6 +38,22 @@ describe("the histogram of the load generator", function()
     assert.equal(2, tonumber(histogram.count))
   end)
 
+  it("gives each value once in a coarser histogram, at most 1/16 above it", function()
+    local histogram = ffi.new "struct histogram"
+    for i = 1, 1000 do C.histogram_add(histogram, i * 1000) end
+    local bucket, bound, count = ffi.new "size_t[1]", ffi.new "int64_t[1]", ffi.new "uint64_t[1]"
+    local seen, before = 0, -1
+    while C.histogram_coarse(histogram, bucket, bound, count) do
+      local upper = tonumber(bound[0])
+      assert.is_true(upper > before)
+      seen, before = seen + tonumber(count[0]), upper
+      -- All values up to the bound have come, and none above it.
+      assert.equal(math.min(1000, math.floor(upper / 1000)), seen)
+      assert.is_true(upper <= math.max(15, seen * 1000 * (1 + 1 / 8)))
+    end
+    assert.equal(1000, seen)
+  end)
+
   it("adds up those of several threads", function()
     local a, b = ffi.new "struct histogram", ffi.new "struct histogram"
     for value = 1, 50 do C.histogram_add(a, value) end
