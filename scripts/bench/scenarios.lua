@@ -45,7 +45,7 @@ end
 --- The limit program in a mode that receives.
 local function receive(mode)
   local path = workload.FOLDER .. "/limit"
-  local figures = workload.limit({ mode, path, "answer" }, words("produce", PRODUCE))
+  local figures = workload.limit({ mode, path }, words("produce", PRODUCE))
   os.remove(path)
   return figures
 end

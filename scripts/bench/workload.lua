@@ -39,7 +39,7 @@ end
 
 --- Runs a load against the limit program.
 ---
----@param mode string[]  of the limit program: { "receive", path, "answer" }
+---@param mode string[]  of the limit program: { "receive", path }
 ---@param line (string|number)[]  of load
 ---@return table<string, number> figures
 function M.limit(mode, line)
