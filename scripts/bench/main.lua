@@ -74,12 +74,23 @@ function M.turns(sides, round)
   return out
 end
 
+--- Brokers that are up, so that a failure can say which has died.
+local up = {}
+
+--- What is to be known about a failure: a broker that is gone, and the last it said.
+local function obituary()
+  for _, broker in ipairs(up) do
+    if not process.is_alive(broker.pid) then say("bench: %s has died; the last it said:\n%s", broker.side, broker:log():sub(-3000)) end
+  end
+end
+
 --- The brokers, and why one is not there. Retention that looks often is for the scenario that deletes; segments that are
 --- deleted go at once, so that the next round gets their memory.
 local function start(options, notes)
+  local list = up
   local brokers = require "scripts.bench.brokers"
   brokers.SYNCS = options.programs .. "/syncs.so"
-  local list = { brokers.luka(DATA .. "/luka", { "log_segment_delete_delay_ms=200", "log_retention_check_interval_ms=500" }) }
+  list[1] = brokers.luka(DATA .. "/luka", { "log_segment_delete_delay_ms=200", "log_retention_check_interval_ms=500" })
   local folder, why
   if options.kafka then
     folder, why = require("scripts.bench.kafka").jars()
@@ -165,7 +176,7 @@ local function run(options)
     end
   end
   for at, scenario in ipairs(list) do result.scenarios[at] = report.scenario(scenario, rounds[scenario], series[scenario]) end
-  for _, broker in ipairs(brokers) do broker:stop() end
+  for at = #brokers, 1, -1 do table.remove(brokers, at):stop() end
   result.seconds = process.now_s() - start_s
   return result
 end
@@ -192,11 +203,12 @@ function M.main(words)
     clean()
   end)
   local done, result = xpcall(run, function(err) return type(err) == "string" and err or debug.traceback(tostring(err)) end, options)
-  clean()
   if not done then
     say("bench: %s", result)
-    return 1
+    obituary()
   end
+  clean()
+  if not done then return 1 end
   unit.write_file(OUT .. "/results.json", json.encode(result, 1) .. "\n")
   unit.write_file(OUT .. "/index.html", require("scripts.bench.page").html(result))
   io.write(require("scripts.bench.text").report(result))

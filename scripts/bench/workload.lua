@@ -56,7 +56,7 @@ function M.limit(mode, line)
   local own = status == 0 and load.decode(out:match "^%d+\n(.*)$")
   if not own then error(("the limit program ended with status %s\n%s%s"):format(tostring(status), out, err), 0) end
   result.cpu_s = own.cpu_s
-  if mode[1] == "send" then result.requests, result.bytes = own.bytes / 2 ^ 20, own.bytes end
+  if mode[1] == "send" then result.requests, result.bytes = own.requests, own.bytes end
   return load.figures(result)
 end
 
