@@ -13,7 +13,7 @@ local function spread(summary)
   return ("%s (%s..%s)"):format(number(summary.median), number(summary.min), number(summary.max))
 end
 
-local ROW = "  %-28s %-6s %12s %12s %12s   %-22s %s"
+local ROW = "  %-33s %-5s %12s %12s %12s   %-22s %s"
 
 --- Lines of one scenario.
 ---
