@@ -108,10 +108,10 @@ format: ## format the C sources
 	$(Q)scripts/setup lint
 	$(Q)git ls-files -co --exclude-standard 'core/*.[ch]' 'spec/*.[ch]' 'scripts/*.[ch]' | xargs clang-format -i
 
-bench: ## build the load generator and print how to use it
-	$(Q)scripts/setup build
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(OUT)/load $(OUT)/limit $(OUT)/pages"
-	$(Q)$(OUT)/load --help
+bench: ## measure Luka beside Apache Kafka and the machine's limit (ROUNDS=5 ONLY=produce,fetch KAFKA=0)
+	$(Q)scripts/setup build bench
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/limit $(OUT)/pages $(OUT)/syncs.so"
+	$(Q)LUKA_PROGRAM=$(PROGRAM) LUKA_TEST_TMP=build/bench/tmp $(RUNNER) --run scripts/bench/run.lua $(OUT) $(ARGS)
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
 	$(Q)scripts/setup clang
@@ -191,6 +191,11 @@ $(OUT)/load: $(patsubst %.c,$(OUT)/%.o,scripts/bench/histogram.c $(sort $(wildca
 $(OUT)/limit $(OUT)/pages: $(OUT)/%: $(OUT)/scripts/bench/%.o $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# Preloaded into the brokers of `make bench`.
+$(OUT)/syncs.so: scripts/bench/syncs.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -MMD -MP -shared $< -ldl -o $@
 
 # Preloaded by spec/fault; never with a sanitizer of its own, as it comes before theirs.
 $(OUT)/faults.so: spec/support/preload/faults.c

@@ -4,7 +4,8 @@
 // the sanitizers see both. Each spec file gets a process of its own, so a crash fails one file. usage: luka-spec FILE
 //
 // With --lua it runs another Lua file instead, in a state like that of the command line, which has all modules of
-// lua/luka/ and those made in C: scripts/docs.lua.
+// lua/luka/ and those made in C: scripts/docs.lua. With --run it runs one in the state of a spec:
+// scripts/bench/run.lua.
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -49,8 +50,9 @@ static int runner_open(lua_State *lua)
 int main(int argc, char **argv)
 {
   bool is_script = argc > 2 && strcmp(argv[1], "--lua") == 0;
+  bool is_run = argc > 2 && strcmp(argv[1], "--run") == 0;
   if (argc < 2) {
-    fprintf(stderr, "usage: luka-spec FILE [ARG...]\n       luka-spec --lua FILE [ARG...]\n");
+    fprintf(stderr, "usage: luka-spec FILE [ARG...]\n       luka-spec --lua|--run FILE [ARG...]\n");
     return 2;
   }
   lua_State *lua = lua_newstate(runner_alloc, NULL);
@@ -65,14 +67,14 @@ int main(int argc, char **argv)
     return 1;
   }
   // arg[0] is the program for a spec, and the script for a script.
-  int first = is_script ? 2 : 0;
+  int first = is_script || is_run ? 2 : 0;
   lua_newtable(lua);
   for (int i = first; i < argc; i++) {
     lua_pushstring(lua, argv[i]);
     lua_rawseti(lua, -2, i - first);
   }
   lua_setglobal(lua, "arg");
-  if (luaL_dofile(lua, is_script ? argv[2] : "spec/support/run.lua") != 0) {
+  if (luaL_dofile(lua, first > 0 ? argv[2] : "spec/support/run.lua") != 0) {
     fprintf(stderr, "luka-spec: %s\n", lua_tostring(lua, -1));
     return 1;
   }

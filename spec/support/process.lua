@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A program with its standard input from a file or a pipe and its output into files, while the spec goes on.
+local ffi = require "ffi"
 local fcntl = require "posix.fcntl"
 local signal = require "posix.signal"
 local stdlib = require "posix.stdlib"
@@ -8,7 +9,11 @@ local wait = require "posix.sys.wait"
 local client = require "spec.support.client"
 local unit = require "spec.support.unit"
 
+ffi.cdef "int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);"
+
 local M = {}
+
+local PR_SET_PDEATHSIG = 1
 
 ---@class spec.Process
 ---@field pid integer
@@ -38,6 +43,7 @@ function M.start(line, options)
   local pid = assert(unistd.fork())
   if pid == 0 then
     unistd.setpid("p", 0, 0)
+    ffi.C.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     local flags = fcntl.O_WRONLY + fcntl.O_CREAT
     local out = options.output or folder .. "/out"
     unistd.dup2(fcntl.open(folder .. "/in", fcntl.O_RDONLY), 0)
@@ -54,16 +60,17 @@ end
 
 --- Waits for its end.
 ---
+---@param timeout_ms integer?  how long, client.PATIENCE_MS by default
 ---@return integer|string status
 ---@return string? out
 ---@return string? err
-function Process:wait()
+function Process:wait(timeout_ms)
   client.wait_until("the program has ended", function()
     local pid, how, code = wait.wait(self.pid, wait.WNOHANG)
     if pid ~= self.pid or how == "running" then return false end
     self.status = how == "exited" and code or "signal " .. tostring(code)
     return true
-  end)
+  end, timeout_ms)
   running[self.pid] = nil
   self.out, self.err = unit.read_file(self.folder .. "/out"), unit.read_file(self.folder .. "/err")
   return self.status, self.out, self.err

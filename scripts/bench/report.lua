@@ -1,0 +1,81 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the rounds gave, put together for the table, the JSON and the page.
+local checks = require "scripts.bench.checks"
+local figures = require "scripts.bench.figures"
+local statistics = require "scripts.bench.statistics"
+
+local M = {}
+
+---@class (exact) bench.Row
+---@field figure string
+---@field title string
+---@field unit string
+---@field sides table<string, { median: number, min: number, max: number, values: number[] }>
+---@field ratios table<string, { median: number, min: number, max: number, values: number[] }>  Luka's to the other side's
+
+---@class (exact) bench.Result
+---@field name string
+---@field title string
+---@field rounds integer
+---@field rows bench.Row[]
+---@field checks table[]  bench.Verdict with figure and title
+---@field latency table<string, number[][]>  by side: { upper bound in us, count } of all rounds
+---@field series table[]  { x, y, points = { { x, y, min, max } } }: what grows with what
+
+---@class (exact) bench.Report
+---@field rounds integer
+---@field seconds number  that all of it took
+---@field machine string
+---@field notes string[]  what was left out, and why
+---@field scenarios bench.Result[]
+
+--- One scenario.
+---
+---@param scenario bench.Scenario
+---@param rounds table<string, table<string, number>>[]
+---@param series table[]?  of points that it gave
+---@return bench.Result
+function M.scenario(scenario, rounds, series)
+  local result = { name = scenario.name, title = scenario.title, rounds = #rounds, rows = {}, checks = {}, latency = {},
+    series = series or {} }
+  for _, entry in ipairs(scenario.figures) do
+    local figure = figures.get(entry)
+    local row = { figure = figure.key, title = figure.title, unit = figure.unit, sides = {}, ratios = {} }
+    for side in pairs(checks.SIDES) do
+      row.sides[side] = statistics.summary(statistics.of(rounds, side, figure.key), #rounds)
+      if side ~= "luka" then row.ratios[side] = statistics.summary(statistics.ratios(rounds, side, figure.key), #rounds) end
+    end
+    result.rows[#result.rows + 1] = row
+  end
+  for _, check in ipairs(scenario.checks or {}) do
+    local verdict = checks.judge(check, rounds)
+    verdict.figure, verdict.title = check.figure, figures.get(check.figure).title
+    result.checks[#result.checks + 1] = verdict
+  end
+  for side in pairs(checks.SIDES) do
+    local histogram = statistics.histogram(rounds, side)
+    if histogram[1] then result.latency[side] = histogram end
+  end
+  return result
+end
+
+--- How many checks came out how, and a line for each that failed.
+---
+---@param report bench.Report
+---@return { held: integer, failed: integer, skipped: integer } counts
+---@return string[] failed
+function M.verdict(report)
+  local counts, failed = { held = 0, failed = 0, skipped = 0 }, {}
+  for _, scenario in ipairs(report.scenarios) do
+    for _, check in ipairs(scenario.checks) do
+      counts[check.state] = counts[check.state] + 1
+      if check.state == "failed" then
+        failed[#failed + 1] = ("%s: %s: %s, worst of the middle rounds %s"):format(scenario.name, check.title, check.asked,
+          figures.number(check.worst))
+      end
+    end
+  end
+  return counts, failed
+end
+
+return M
