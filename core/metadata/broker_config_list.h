@@ -117,7 +117,7 @@ BROKER_CONFIG_X(INT, socket_receive_buffer_bytes, "socket.receive.buffer.bytes",
   "Receive buffer of a connection's socket; -1: as large as the system finds right for the connection.")
 BROKER_CONFIG_X(INT, socket_request_max_bytes, "socket.request.max.bytes", "104857600", 1, NO_MAX, VALID_ANY,
   "Largest request; a longer one closes its connection.")
-BROKER_CONFIG_X(INT, socket_send_buffer_bytes, "socket.send.buffer.bytes", "-1", NO_MIN, NO_MAX, VALID_ANY,
+BROKER_CONFIG_X(INT, socket_send_buffer_bytes, "socket.send.buffer.bytes", "102400", NO_MIN, NO_MAX, VALID_ANY,
   "Send buffer of a connection's socket; -1: as large as the system finds right for the connection.")
 BROKER_CONFIG_X(BOOL, unclean_leader_election_enable, "unclean.leader.election.enable", "false", NO_MIN, NO_MAX, VALID_ANY,
   "Default of the topic config of that name.")

@@ -71,7 +71,7 @@ describe("The broker configs", function()
     ["max.connections"] = { low = "1" }, ["queued.max.request.bytes"] = { default = "null" },
     ["replica.high.watermark.checkpoint.interval.ms"] = { low = "1" },
     ["socket.listen.backlog.size"] = { default = "1024" },
-    ["socket.receive.buffer.bytes"] = { default = "-1" }, ["socket.send.buffer.bytes"] = { default = "-1" },
+    ["socket.receive.buffer.bytes"] = { default = "-1" },
   }
 
   it("that mean something here have Kafka's types, defaults and ranges", function()
