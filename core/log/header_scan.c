@@ -15,6 +15,7 @@ void header_scan_begin(struct header_scan *scan, int fd, int64_t pos, int64_t en
   scan->end = end;
   scan->buffer_pos = pos;
   scan->buffer_size = 0;
+  scan->step = HEADER_SCAN_BYTES;
 }
 
 /// Makes `size` bytes at the scan's position readable in the buffer, or as many as there are before the end.
@@ -22,15 +23,16 @@ static int header_scan_fill(struct header_scan *scan, size_t size, const uint8_t
 {
   int64_t from = scan->pos - scan->buffer_pos;
   if (from < 0 || from + (int64_t)size > (int64_t)scan->buffer_size) {
-    size_t wanted = HEADER_SCAN_BYTES;
-    if (scan->end - scan->pos < (int64_t)wanted) {
-      wanted = (size_t)(scan->end - scan->pos);
-    }
-    if (!scan->may_wait && !file_is_cached(scan->fd, scan->pos, wanted)) {
-      return ERR_AGAIN;
-    }
+    int64_t left = scan->end - scan->pos;
+    size_t wanted = left < (int64_t)scan->step ? (size_t)left : scan->step;
+    size_t got = 0;
     scan->buffer_size = 0;
-    TRY(file_read_some_at(scan->fd, scan->buffer, wanted, scan->pos, &scan->buffer_size));
+    TRY(scan->may_wait ? file_read_some_at(scan->fd, scan->buffer, wanted, scan->pos, &got)
+                       : file_read_cached_at(scan->fd, scan->buffer, wanted, scan->pos, &got));
+    if (!scan->may_wait && got < size && got < wanted) {
+      return ERR_AGAIN; // the rest of the header lies on a page that is not in memory
+    }
+    scan->buffer_size = got;
     scan->buffer_pos = scan->pos;
     from = 0;
   }

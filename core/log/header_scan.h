@@ -20,6 +20,7 @@ struct header_scan {
   int64_t end;                       ///< position that batches must not pass
   int64_t buffer_pos;                ///< position of the first byte in the buffer
   size_t buffer_size;                ///< bytes in the buffer
+  size_t step;                       ///< bytes that are read at a time
   uint8_t buffer[HEADER_SCAN_BYTES]; ///< bytes of the file
 };
 

@@ -141,6 +141,16 @@ int64_t offset_index_floor_below(struct offset_index *index, const uint8_t *map,
   return number;
 }
 
+int64_t offset_index_pos(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t number)
+{
+  uint64_t entry = 0;
+  if (number >= atomic_load_explicit(&index->count, memory_order_acquire) ||
+      !offset_index_get(index, map, map_size, (uint32_t)number, &entry)) {
+    return -1;
+  }
+  return (int64_t)(uint32_t)entry;
+}
+
 int64_t offset_index_floor_pos(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t pos,
                                int64_t *found_pos)
 {

@@ -66,6 +66,9 @@ int64_t offset_index_floor(struct offset_index *index, const uint8_t *map, size_
 int64_t offset_index_floor_below(struct offset_index *index, const uint8_t *map, size_t map_size, uint32_t below,
                                  int64_t relative_offset, int64_t *entry_offset, int64_t *pos);
 
+/// Position of entry `number`, or -1 when there is none.
+int64_t offset_index_pos(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t number);
+
 /// Finds the last entry whose position is at most `pos`, for ending a region between two batches. As
 /// offset_index_floor() otherwise.
 int64_t offset_index_floor_pos(struct offset_index *index, const uint8_t *map, size_t map_size, int64_t pos,

@@ -291,6 +291,7 @@ struct index_lookup {
   int64_t number;       ///< out: of the entry, -1: none
   int64_t entry_offset; ///< out: its relative offset; by offset only
   int64_t pos;          ///< out: its position, 0: none
+  int64_t next_pos;     ///< out: position of the entry after it, -1: none; by offset only
 };
 
 /// Runs one lookup in the mapped index, guarded.
@@ -304,11 +305,41 @@ static int segment_search_index(struct segment *seg, struct log_file *file, bool
     TRY(log_file_warm_index(file, written < map_size ? written : map_size, may_wait));
   }
   map_guard_begin(map, map_size);
-  lookup->number = lookup->is_by_pos
-                       ? offset_index_floor_pos(&seg->offset_index, map, map_size, lookup->wanted, &lookup->pos)
-                       : offset_index_floor_below(&seg->offset_index, map, map_size, lookup->below, lookup->wanted,
-                                                  &lookup->entry_offset, &lookup->pos);
+  struct offset_index *index = &seg->offset_index;
+  if (lookup->is_by_pos) {
+    lookup->number = offset_index_floor_pos(index, map, map_size, lookup->wanted, &lookup->pos);
+  } else {
+    lookup->number = offset_index_floor_below(index, map, map_size, lookup->below, lookup->wanted,
+                                              &lookup->entry_offset, &lookup->pos);
+    lookup->next_pos = offset_index_pos(index, map, map_size, lookup->number + 1);
+  }
   return map_guard_end() ? log_file_fail_index(file) : 0;
+}
+
+/// Tries the batch of the entry after the floor: where batches are large it is the wanted one, most of all for a reader
+/// who goes on, as regions end at entries (log_read.c). One small read then finds what else takes two of some KiB.
+///
+/// @return 1: the scan stands there; 0: it does not have the offset; ERR_AGAIN, ERR_IO
+static int segment_scan_next_entry(const struct segment *seg, const struct index_lookup *lookup,
+                                   struct header_scan *scan)
+{
+  bool is_floor = lookup->pos > 0 && lookup->entry_offset == lookup->wanted;
+  if (is_floor || lookup->next_pos - lookup->pos <= HEADER_SCAN_BYTES - BATCH_HEADER_SIZE ||
+      lookup->next_pos >= scan->end) {
+    return 0;
+  }
+  struct batch_header header;
+  int64_t pos = 0;
+  scan->pos = lookup->next_pos;
+  scan->step = BATCH_HEADER_SIZE;
+  int result = header_scan_next(scan, &header, &pos);
+  scan->step = HEADER_SCAN_BYTES;
+  scan->pos = pos;
+  if (result <= 0) {
+    return result == ERR_AGAIN || result == ERR_IO ? result : 0;
+  }
+  int64_t offset = seg->base_offset + lookup->wanted;
+  return header.base_offset <= offset && offset <= header.base_offset + header.last_offset_delta;
 }
 
 int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int64_t end, bool may_wait,
@@ -319,6 +350,11 @@ int segment_scan(struct segment *seg, struct log_file *file, int64_t offset, int
   for (int i = 0; i < WRONG_ENTRIES_MAX; i++) {
     TRY(segment_search_index(seg, file, may_wait, &lookup));
     header_scan_begin(scan, log_file_fd(file), lookup.pos, end, may_wait);
+    int found = i == 0 ? segment_scan_next_entry(seg, &lookup, scan) : 0;
+    if (found != 0) {
+      return found < 0 ? found : 0;
+    }
+    scan->pos = lookup.pos;
     if (lookup.pos == 0) {
       return 0;
     }

@@ -120,6 +120,21 @@ int file_write_vector_at(int fd, struct iovec *parts, int count, int64_t pos)
   return 0;
 }
 
+int file_read_cached_at(int fd, void *buffer, size_t size, int64_t pos, size_t *got)
+{
+  int err = errinj_check(ERRINJ_FILE_READ);
+  if (err != 0) {
+    return error_set_errno(err, "read failed");
+  }
+  struct iovec part = {.iov_base = buffer, .iov_len = size};
+  ssize_t n = preadv2(fd, &part, 1, pos, RWF_NOWAIT);
+  if (n > 0) {
+    *got = (size_t)n;
+    return 0;
+  }
+  return n < 0 && errno == EAGAIN ? ERR_AGAIN : file_read_some_at(fd, buffer, size, pos, got);
+}
+
 bool file_is_cached(int fd, int64_t pos, size_t size)
 {
   // One byte of each end tells: what lies between was read or written with them.
