@@ -92,7 +92,10 @@ static void connection_on_poll(uv_poll_t *poll, int status, int events)
 static void connection_poll(struct connection *conn)
 {
   int events = 0;
-  if (!conn->peer_done && connection_may_take(conn)) {
+  // One that stopped reading as too much is unsent goes on when all is sent: each change is a system call, and what is
+  // in the socket keeps the client busy meanwhile.
+  bool is_held = conn->wants_write && conn->poll_events != 0 && !(conn->poll_events & UV_READABLE);
+  if (!conn->peer_done && connection_may_take(conn) && !is_held) {
     events |= UV_READABLE;
   } else if (!conn->has_peer_ended) {
     events |= UV_DISCONNECT;

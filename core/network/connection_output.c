@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Answers, in the order of their frames. Memory of all answers that are ready goes out with one sendmsg, up to the
-// first file region; a region with one sendfile as long as the socket takes it. A transfer that is cut short means a
-// full socket: the rest waits until it is writable, without asking again first.
+// first large file region; a region with one sendfile as long as the socket takes it. Small regions are read into the
+// same sendmsg: up to OUTPUT_COPY_BYTES the copy costs less than the sendfile and the second sendmsg for what follows.
+// A transfer that is cut short means a full socket: the rest waits until it is writable, without asking again first.
 #include <sys/uio.h>
 
 #include "base/check.h"
@@ -12,9 +13,12 @@
 #include "network/connection_private.h"
 #include "network/response_private.h"
 #include "network/server_private.h"
+#include "os/file.h"
 
 enum {
   OUTPUT_PARTS_MAX = 64,               // parts of one sendmsg
+  OUTPUT_COPY_BYTES = 64 * 1024,       // regions of at most that are copied
+  OUTPUT_COPIES_BYTES = 128 * 1024,    // room for the copies of one sendmsg
   OUTPUT_TURN_BYTES = 2 * 1024 * 1024, // sent to one connection before others have their turn
 };
 
@@ -119,43 +123,88 @@ static void output_advance(struct connection *conn, int64_t count)
   }
 }
 
-/// Sends memory up to the next file region.
-/// @return 0, ERR_AGAIN when the socket is full (also after a part of it was sent), or why it failed
-static int output_send_memory(struct connection *conn, int64_t *total)
+/// What one sendmsg takes.
+struct output_gather {
+  struct iovec parts[OUTPUT_PARTS_MAX]; ///< memory, of answers and of `copies`
+  int count;                            ///< parts
+  size_t size;                          ///< bytes of them
+  size_t copied;                        ///< bytes of them that are in `copies`
+  bool region_follows;                  ///< a region to be sent by sendfile comes next
+  uint8_t copies[OUTPUT_COPIES_BYTES];  ///< small regions
+};
+
+/// Reads a small region into the copies; false when it is not that, not all in memory, or there is no room.
+static bool output_copy_region(struct output_gather *gather, const struct response_part *part, int64_t done)
 {
-  struct iovec parts[OUTPUT_PARTS_MAX];
-  int count = 0;
-  size_t size = 0;
-  bool region_follows = false;
-  for (struct response *resp = conn->out_head; resp != NULL && !region_follows; resp = resp->next) {
+  size_t left = (size_t)(part->length - done);
+  size_t got = 0;
+  if (part->length > OUTPUT_COPY_BYTES || left > sizeof gather->copies - gather->copied ||
+      file_read_cached_at(part->fd, gather->copies + gather->copied, left, part->pos + done, &got) < 0) {
+    return false;
+  }
+  return got == left;
+}
+
+/// Adds a part, or what is left of it; false when it has to wait for the next call.
+static bool output_gather_part(struct output_gather *gather, const struct response_part *part, int64_t done)
+{
+  if (gather->count == OUTPUT_PARTS_MAX || gather->size >= OUTPUT_TURN_BYTES) {
+    return false;
+  }
+  struct iovec *place = &gather->parts[gather->count];
+  place->iov_len = (size_t)(part->length - done);
+  if (part->bytes != NULL) {
+    place->iov_base = (void *)(uintptr_t)(part->bytes + done);
+  } else if (output_copy_region(gather, part, done)) {
+    place->iov_base = gather->copies + gather->copied;
+    gather->copied += place->iov_len;
+  } else {
+    gather->region_follows = true;
+    return false;
+  }
+  gather->size += place->iov_len;
+  gather->count++;
+  return true;
+}
+
+static void output_gather(const struct connection *conn, struct output_gather *gather)
+{
+  gather->count = 0;
+  gather->size = 0;
+  gather->copied = 0;
+  gather->region_follows = false;
+  for (const struct response *resp = conn->out_head; resp != NULL; resp = resp->next) {
     for (size_t i = resp->part_at; i < resp->part_count; i++) {
-      const struct response_part *part = &resp->parts[i];
-      if (part->bytes == NULL) {
-        region_follows = true;
-        break;
+      if (!output_gather_part(gather, &resp->parts[i], i == resp->part_at ? resp->part_done : 0)) {
+        return;
       }
-      if (count == OUTPUT_PARTS_MAX || size >= OUTPUT_TURN_BYTES) {
-        break;
-      }
-      int64_t done = i == resp->part_at ? resp->part_done : 0;
-      parts[count].iov_base = (void *)(uintptr_t)(part->bytes + done);
-      parts[count].iov_len = (size_t)(part->length - done);
-      size += parts[count].iov_len;
-      count++;
-    }
-    if (count == OUTPUT_PARTS_MAX || size >= OUTPUT_TURN_BYTES) {
-      break;
     }
   }
+}
+
+/// Sends memory, and small regions, up to the next region that sendfile is to send.
+/// @return 1 when that is next; 0, ERR_AGAIN when the socket is full (also after a part of it was sent), or why it
+/// failed
+static int output_send_memory(struct connection *conn, int64_t *total)
+{
+  struct output_gather gather;
+  output_gather(conn, &gather);
+  if (gather.count == 0) {
+    return 1;
+  }
   size_t sent = 0;
-  int result = conn->transport.ops->send(&conn->transport, parts, count, region_follows, &sent);
+  const struct transport_ops *ops = conn->transport.ops;
+  int result = ops->send(&conn->transport, gather.parts, gather.count, gather.region_follows, &sent);
   if (result < 0) {
     return result;
   }
   metric_count(&conn->worker->counters.sent_memory_bytes, (int64_t)sent);
   output_advance(conn, (int64_t)sent);
   *total += (int64_t)sent;
-  return sent < size ? ERR_AGAIN : 0;
+  if (sent < gather.size) {
+    return ERR_AGAIN;
+  }
+  return gather.region_follows;
 }
 
 /// Sends the file region that is next; results as above, ERR_TRUNCATED when the file has become shorter.
@@ -189,9 +238,12 @@ void output_flush(struct connection *conn)
   int64_t total = 0;
   int result = 0;
   while (result == 0 && conn->out_head != NULL && total < OUTPUT_TURN_BYTES) {
-    const struct response *resp = conn->out_head;
-    bool is_memory = resp->parts[resp->part_at].bytes != NULL;
-    result = is_memory ? output_send_memory(conn, &total) : output_send_region(conn, &total);
+    const struct response_part *part = &conn->out_head->parts[conn->out_head->part_at];
+    bool is_large = part->bytes == NULL && part->length > OUTPUT_COPY_BYTES;
+    result = is_large ? 1 : output_send_memory(conn, &total);
+    if (result == 1) {
+      result = output_send_region(conn, &total);
+    }
   }
   if (result == 0 || result == ERR_AGAIN) {
     conn->wants_write = conn->out_head != NULL;

@@ -16,8 +16,9 @@ static const struct metric NETWORK_ANSWERS = {"network.answers", NULL, METRIC_CO
 static const struct metric NETWORK_RECEIVED = {"network.received_bytes", NULL, METRIC_COUNTER,
                                                "bytes received from clients"};
 static const struct metric NETWORK_SENT = {"network.sent_bytes", NULL, METRIC_COUNTER, "bytes sent to clients"};
-static const struct metric NETWORK_SENT_FILE = {"network.sent_file_bytes", NULL, METRIC_COUNTER,
-                                                "of these, records that went from the page cache to the socket"};
+static const struct metric NETWORK_SENT_FILE = {
+    "network.sent_file_bytes", NULL, METRIC_COUNTER,
+    "of these, records that went from the page cache to the socket uncopied"};
 static const struct metric MEMORY_REQUESTS = {"memory.request_bytes", NULL, METRIC_GAUGE,
                                               "memory of requests that are read or worked on"};
 static const struct metric MEMORY_REQUESTS_MAX = {"memory.request_limit_bytes", NULL, METRIC_GAUGE,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the hot paths ask of the kernel, as DESIGN.md promises: a produce is one write of the log and no fsync, or one
--- where its topic asks for that; a fetch of what was written lately is one sendfile and no read of the log.
+-- where its topic asks for that; a fetch of what was written lately is one sendfile and no read of the log, or, where the records are few, one read.
 local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
@@ -52,8 +52,14 @@ if strace.WORKS then
       assert.equal(21, requests.end_offset(client, sync))
     end)
 
-    it("are one sendfile for a fetch of what was written lately", function()
+    it("are one read of what is in memory for a fetch of few records that were written lately", function()
       requests.append(client, topic, batch)
+      local counts = strace.count(broker.pid, function() requests.fetch(client, topic, { fetch_offset = 1 }) end)
+      assert.same({ preadv2 = 1 }, counts)
+    end)
+
+    it("are one sendfile for a fetch of many", function()
+      requests.append(client, topic, records.sized(70000))
       local counts = strace.count(broker.pid, function() requests.fetch(client, topic, { fetch_offset = 1 }) end)
       assert.same({ sendfile = 1 }, counts)
     end)
