@@ -68,7 +68,7 @@
 ---@field socket_listen_backlog_size? integer  Connections that may wait to be accepted; the system may allow fewer. Default: 1024.
 ---@field socket_receive_buffer_bytes? integer  Receive buffer of a connection's socket; -1: as large as the system finds right for the connection. Default: -1.
 ---@field socket_request_max_bytes? integer  Largest request; a longer one closes its connection. Default: 100 * MiB.
----@field socket_send_buffer_bytes? integer  Send buffer of a connection's socket; -1: as large as the system finds right for the connection. Default: 102400.
+---@field socket_send_buffer_bytes? integer  Send buffer of a connection's socket; -1: as large as the system finds right for the connection. Default: 100 * KiB.
 ---@field unclean_leader_election_enable? boolean  unclean_leader_election_enable of topics that do not say otherwise; the same as in defaults { ... }. Default: false.
 ---@field workers? integer  Network threads. Default: one per core.
 
