@@ -441,8 +441,15 @@ int log_flush(struct log *log, int64_t offset);
 /// Monotonic time when the last flush of the whole log began, or when it was opened. Any thread.
 int64_t log_flushed_ms(const struct log *log);
 
-/// How often logs of this process were brought to disk, and how often that failed. Any thread.
-void log_flush_counts(int64_t *flushes, int64_t *failures);
+/// What bringing records to disk took, in all logs of this process.
+struct log_flush_counts {
+  int64_t flushes;  ///< times that a log was brought to disk
+  int64_t failures; ///< times that this failed
+  int64_t syncs;    ///< calls of fdatasync(2) or fsync(2) for records
+};
+
+/// Counts since the start. Any thread.
+void log_flush_counts(struct log_flush_counts *counts);
 
 /// Bytes and records-offsets not yet flushed, for flush.messages: log end minus recovery point.
 int64_t log_unflushed_offsets(const struct log *log);

@@ -101,6 +101,9 @@ static inline struct segment *log_active(const struct log *log)
 /// Gives the log another folder, which is there. Appender.
 void log_set_path(struct log *log, const char *dir);
 
+/// Counts one fdatasync(2) or fsync(2) for records (log_flush_counts()). Any thread.
+void log_count_sync(void);
+
 /// fsync of the folder after names changed in it, and of its parent after it was made. Holding flush_lock.
 int log_sync_names(struct log *log);
 /// Tells whoever looks after flush.ms that there is something to look after.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/flush.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -21,6 +22,14 @@ struct flush {
   int64_t bytes;          ///< held when it began; they are on disk afterwards
   int result;             ///< of log_flush()
 };
+
+/// Next to a flush it is free.
+static _Atomic(int64_t) flush_appends;
+
+int64_t flush_count_appends(void)
+{
+  return atomic_load_explicit(&flush_appends, memory_order_relaxed);
+}
 
 int64_t flush_safe_offset(const struct partition *part)
 {
@@ -63,6 +72,7 @@ static struct append_job *flush_release(struct partition *part, int64_t safe_off
   struct append_job *released = NULL;
   struct append_job **released_end = &released;
   struct append_job *next = part->held;
+  int64_t count = 0;
   part->held = NULL;
   part->held_end = &part->held;
   for (struct append_job *job = next; job != NULL; job = next) {
@@ -73,7 +83,11 @@ static struct append_job *flush_release(struct partition *part, int64_t safe_off
       job->next = NULL;
       *released_end = job;
       released_end = &job->next;
+      count++;
     }
+  }
+  if (count > 0) {
+    atomic_fetch_add_explicit(&flush_appends, count, memory_order_relaxed);
   }
   return released;
 }
