@@ -79,6 +79,7 @@ struct log *log_new(const struct log_open_args *args)
   log->on_deleted = args->on_deleted;
   log->on_rolled = args->on_rolled;
   log->on_unflushed = args->on_unflushed;
+  log->on_cut = args->on_cut;
   log->arg = args->arg;
   return log;
 }
