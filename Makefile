@@ -189,9 +189,9 @@ $(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/*.c))) $(
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # Preloaded by spec/fault; never with a sanitizer of its own, as it comes before theirs.
-$(OUT)/faults.so: spec/support/preload/faults.c
+$(OUT)/faults.so: $(sort $(wildcard spec/support/preload/*.c))
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -MMD -MP -shared $< -ldl -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -shared $^ -ldl -o $@
 
 $(OUT)/stress: $(OUT)/spec/stress/log_stress.o $(OBJ)
 	$(call say,link $@)

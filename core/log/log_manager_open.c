@@ -226,7 +226,8 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
   if (result == 0 && is_found) {
     result = lower_recovery_point(mgr, entry, log);
   }
-  if (result == 0 && is_found) {
+  if (result == 0) {
+    // Also where there was no folder: its name may not have been on disk yet.
     result = log_manager_replay(mgr, log, entry->partition);
   }
   if (result == 0 && (args.config.is_sync || args.config.flush_messages < INT64_MAX)) {

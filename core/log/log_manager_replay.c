@@ -107,7 +107,10 @@ void log_manager_find_replays(struct log_manager *mgr)
       continue;
     }
     char *path = log_journal_path(&mgr->dirs[i]);
+    char *unfinished = mem_printf("%s.tmp", path);
+    dir_remove_file(unfinished); // As large as the file; whoever makes the next one would replace it.
     int result = find_in(&list, path);
+    mem_free(unfinished);
     mem_free(path);
     if (result < 0) {
       // Records may be missing that were acknowledged: nothing of that disk is served without them.
