@@ -245,8 +245,7 @@ static int commit_write(struct log_journal *journal)
     // What it was to bring to disk is not known to be there: nothing more counts.
     journal_set_state(journal, LOG_JOURNAL_UNUSED);
     struct error_detail detail = *error_last();
-    int cause = error_record(ERR_IO, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
-    log_manager_fail(journal->mgr, journal->dir, cause);
+    result = error_record(ERR_IO, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
   }
   return result;
 }
@@ -267,6 +266,9 @@ static void commit_run(struct log_journal *journal)
   struct log_sync *rest = commit_gather(journal, waiting);
   int result = commit_write(journal);
   pthread_mutex_unlock(&journal->io_lock);
+  if (log_manager_is_disk_failure(result)) {
+    log_manager_fail(journal->mgr, journal->dir, result); // Not while holding a lock: it asks for appenders.
+  }
 
   pthread_mutex_lock(&journal->lock);
   int64_t took_ns = clock_mono_ns() - began_ns;
