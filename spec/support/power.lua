@@ -85,6 +85,7 @@ local function replay_trace(self)
     number = number + 1
     local path = trace:sub(at + HEADER + 1, at + HEADER + record.path_size)
     local data_at = at + HEADER + record.path_size
+    if data_at + record.data_size > #trace then break end -- killed while it was noted
     local inode, pos = tonumber(record.inode), tonumber(record.pos)
     local file = inodes[inode]
     if record.kind == WRITE or record.kind == TRUNCATE then
