@@ -147,6 +147,7 @@ int log_sync_gather(struct log *log, int32_t partition, int64_t limit, struct sy
 /// A replay on its way.
 struct replay {
   struct log *log;     ///< is appended to
+  uint8_t *bytes;      ///< batches of the entry at hand
   int64_t now_ms;      ///< wall time
   int64_t last_offset; ///< base offset of the last batch that the log has already, -1: none
   uint32_t last_crc;   ///< its checksum
@@ -183,8 +184,8 @@ static int replay_refuse(const struct replay *replay, int64_t offset, const char
   return 1;
 }
 
-/// Appends one batch, or leaves it out. @return 1: nothing more of this log
-static int replay_batch(struct replay *replay, const struct sync_entry *entry, uint8_t *bytes,
+/// Appends one batch, or leaves it out. @param at  its place in the bytes  @return 1: nothing more of this log
+static int replay_batch(struct replay *replay, const struct sync_entry *entry, size_t at,
                         const struct batch_header *header)
 {
   struct log *log = replay->log;
@@ -217,7 +218,7 @@ static int replay_batch(struct replay *replay, const struct sync_entry *entry, u
     TRY(log_truncate_all(log, header->base_offset, start_offset, replay->now_ms));
   }
   replay->is_joined = true;
-  struct log_batch batch = {.bytes = bytes,
+  struct log_batch batch = {.bytes = replay->bytes + at,
                             .size = header->size,
                             .last_offset_delta = header->last_offset_delta,
                             .max_timestamp = header->max_timestamp,
@@ -233,13 +234,14 @@ static int replay_entry(struct replay *replay, int fd, const struct sync_entry *
   uint8_t *bytes = mem_alloc(entry->length);
   int result = file_read_at(fd, bytes, entry->length, entry->pos);
   size_t at = 0;
+  replay->bytes = bytes;
   while (result == 0 && at < entry->length) {
     struct batch_header header;
     if (batch_check(bytes + at, entry->length - at, &header) < 0) {
       result = replay_refuse(replay, entry->base_offset, "no whole batch");
       break;
     }
-    result = replay_batch(replay, entry, bytes + at, &header);
+    result = replay_batch(replay, entry, at, &header);
     at += header.size;
   }
   mem_free(bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fuzzes the reader of sync journals: whatever lies in the file, each entry that it gives lies in the file as a whole, is
-// of some topic, and comes in an order. The checksums of the groups are made right first, so that what they protect is
-// looked at too.
+// Fuzzes the reader of sync journals: whatever lies in the file, each entry that it gives lies in the file as a whole,
+// is of some topic, and comes in an order. The checksums of the groups are made right first, so that what they protect
+// is looked at too.
 //
 //   byte 0   0: the bytes as they are  else: groups with right checksums
 //   rest     the file, spread over blocks

@@ -174,12 +174,13 @@ local function write_file(path, file, kept, trace, random)
     else
       for first = 0, count - 1, op.is_torn and SECTOR or math.max(count, 1) do
         local step = op.is_torn and math.min(SECTOR, count - first) or count
-        if op.is_torn and random() < 0.5 then
-          step = 0 -- this sector did not make it
-        elseif op.zeros > 0 then
-          ffi.fill(bytes + op.pos + first, step)
-        else
-          ffi.copy(bytes + op.pos + first, source + op.at + first, step)
+        -- Of a torn one some sectors did not make it.
+        if not (op.is_torn and random() < 0.5) then
+          if op.zeros > 0 then
+            ffi.fill(bytes + op.pos + first, step)
+          else
+            ffi.copy(bytes + op.pos + first, source + op.at + first, step)
+          end
         end
       end
       length = math.max(length, op.pos + count)
