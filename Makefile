@@ -198,9 +198,9 @@ $(OUT)/syncs.so: scripts/bench/syncs.c
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -MMD -MP -shared $< -ldl -o $@
 
 # Preloaded by spec/fault; never with a sanitizer of its own, as it comes before theirs.
-$(OUT)/faults.so: spec/support/preload/faults.c
+$(OUT)/faults.so: $(sort $(wildcard spec/support/preload/*.c))
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -MMD -MP -shared $< -ldl -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -shared $^ -ldl -o $@
 
 $(OUT)/stress: $(OUT)/spec/stress/log_stress.o $(OBJ)
 	$(call say,link $@)

@@ -22,6 +22,7 @@
 /// Of all logs of the process; next to what a flush costs they are free.
 static _Atomic(int64_t) log_flushes;
 static _Atomic(int64_t) log_flush_failures;
+static _Atomic(int64_t) log_syncs;
 
 static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_offset);
 static int log_flush_locked(struct log *log, int64_t offset);
@@ -80,6 +81,7 @@ struct log *log_new(const struct log_open_args *args)
   log->on_rolled = args->on_rolled;
   log->on_unflushed = args->on_unflushed;
   log->on_filled = args->on_filled;
+  log->on_cut = args->on_cut;
   log->arg = args->arg;
   return log;
 }
@@ -352,10 +354,16 @@ int log_flush(struct log *log, int64_t offset)
   return log_fail(log, result);
 }
 
-void log_flush_counts(int64_t *flushes, int64_t *failures)
+void log_flush_counts(struct log_flush_counts *counts)
 {
-  *flushes = atomic_load_explicit(&log_flushes, memory_order_relaxed);
-  *failures = atomic_load_explicit(&log_flush_failures, memory_order_relaxed);
+  counts->flushes = atomic_load_explicit(&log_flushes, memory_order_relaxed);
+  counts->failures = atomic_load_explicit(&log_flush_failures, memory_order_relaxed);
+  counts->syncs = atomic_load_explicit(&log_syncs, memory_order_relaxed);
+}
+
+void log_count_sync(void)
+{
+  atomic_fetch_add_explicit(&log_syncs, 1, memory_order_relaxed);
 }
 
 static int log_flush_locked(struct log *log, int64_t offset)
@@ -387,6 +395,7 @@ static int log_sync_file(struct log_file *file, bool is_data_only)
   if (injected != 0) {
     return error_set(ERR_IO, "cannot sync a segment: %s", strerror(injected));
   }
+  log_count_sync();
   return is_data_only ? file_sync_data(log_file_fd(file)) : file_sync(log_file_fd(file));
 }
 

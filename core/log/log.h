@@ -23,6 +23,8 @@
 #include "log/log_file.h"
 
 struct log;
+struct sync_entry;
+struct sync_group;
 
 /// What a topic says about its logs. Kafka's topic configs of the same names; the caller checked the ranges.
 struct log_config {
@@ -37,6 +39,7 @@ struct log_config {
   int64_t file_delete_delay_ms; ///< how long a deleted segment's files stay, renamed to *.deleted; >= 0
   int64_t flush_messages;       ///< records that may be acknowledged and not on disk, plus one; INT64_MAX: any; >= 1
   int64_t flush_ms;             ///< after how long a record is to be on disk; INT64_MAX: no matter; >= 0
+  bool is_sync;                 ///< records are acknowledged when they are on disk, in a segment or the sync journal
   bool preallocate;             ///< reserve the blocks of a new segment
   bool is_deleting;             ///< cleanup.policy holds "delete": retention_ms and retention_bytes apply
   bool is_compacted;            ///< the topic is or was compacted: offsets may have holes
@@ -92,6 +95,9 @@ struct log_open_args {
   /// Called while the appender is held, when another LOG_WRITE_BACK_BYTES of the active segment were filled: time to
   /// call log_write_back(). NULL: nobody.
   void (*on_filled)(void *arg);
+  /// Called while the appender is held, before records are cut off of which some went into a sync journal: nothing that
+  /// the journal has of the log may count afterwards. Waits for the disk. NULL: there is no journal.
+  int (*on_cut)(void *arg, struct log *log);
   void *arg; ///< for these
 };
 
@@ -452,11 +458,55 @@ int log_expire_producers(struct log *log, int64_t now_ms, int64_t expiration_ms)
 /// @return 0, ERR_IO (the directory goes offline), ERR_NO_SPACE or ERR_NO_FILES (before any fsync: may be tried again)
 int log_flush(struct log *log, int64_t offset);
 
+/// What went into a sync journal with one group.
+struct log_sync_range {
+  int64_t end_offset; ///< what lies below is on disk, in segments or in the journal
+  int64_t bytes;      ///< of the batches
+  uint64_t cuts;      ///< counts truncations: one that came meanwhile makes this worth nothing
+};
+
+/// Everything below is on disk, in segments or in a sync journal; at least the recovery point, at most the log's end.
+int64_t log_durable_offset(const struct log *log);
+
+/// Everything above the durable offset that a sync journal was ever given; up to here segments have to be flushed
+/// before the journal may forget. 0: nothing. Any thread.
+int64_t log_journaled_offset(const struct log *log);
+
+/// Adds what is not on disk yet to a group of a sync journal. On the pool.
+///
+/// @param limit  bytes of batches, at most
+/// @return 0 (also when there is nothing: `range->bytes` is 0 then), ERR_LIMIT when it is too much or otherwise not for
+///         a journal: log_flush() it
+int log_sync_gather(struct log *log, int32_t partition, int64_t limit, struct sync_group *group,
+                    struct log_sync_range *range);
+
+/// The group is on disk: raises the durable offset. While holding the appender. @return false: a truncation came
+/// between
+bool log_sync_done(struct log *log, const struct log_sync_range *range);
+
+/// Appends what a sync journal has beyond the log's end; batches that the log has already are left out, and nothing is
+/// appended where the two do not fit together, which is reported. Start-up or the pool, before anybody else has the
+/// log.
+///
+/// @param fd       the journal's file
+/// @param entries  in the order of their base offsets; borrowed
+/// @param[out] records  appended
+/// @return 0, ERR_NO_SPACE, ERR_IO ...
+int log_sync_replay(struct log *log, int fd, const struct sync_entry *entries, size_t count, int64_t now_ms,
+                    int64_t *records);
+
 /// Monotonic time when the last flush of the whole log began, or when it was opened. Any thread.
 int64_t log_flushed_ms(const struct log *log);
 
-/// How often logs of this process were brought to disk, and how often that failed. Any thread.
-void log_flush_counts(int64_t *flushes, int64_t *failures);
+/// What bringing records to disk took, in all logs of this process.
+struct log_flush_counts {
+  int64_t flushes;  ///< times that a log was brought to disk
+  int64_t failures; ///< times that this failed
+  int64_t syncs;    ///< calls of fdatasync(2) or fsync(2) for records
+};
+
+/// Counts since the start. Any thread.
+void log_flush_counts(struct log_flush_counts *counts);
 
 /// Bytes and records-offsets not yet flushed, for flush.messages: log end minus recovery point.
 int64_t log_unflushed_offsets(const struct log *log);

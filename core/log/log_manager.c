@@ -184,6 +184,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   deletion_create(&made->deletions, config->loop, config->pool);
   log_work_create(made, config);
   int result = open_dirs(made, config);
+  log_journals_create(made);
   if (result == 0) {
     result = log_manager_resolve_metadata(made, config->metadata);
     log_manager_find_missing(made);
@@ -528,6 +529,7 @@ int log_manager_stop(struct log_manager *mgr)
 
 void log_manager_abandon(struct log_manager *mgr)
 {
+  log_journals_destroy(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     log_dir_destroy(&mgr->dirs[i]);
   }

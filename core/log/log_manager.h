@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/uuid.h"
+#include "log/log.h"
 
 struct event_loop;
 struct log;
@@ -225,6 +226,31 @@ bool log_manager_may_pass(int error);
 ///
 /// @return false before log_manager_run() and after log_manager_pause(): the job is not taken
 bool log_manager_submit(struct log_manager *mgr, struct pool_job *job, void (*work)(struct pool_job *job));
+
+/// A log whose records are to be on disk, by the sync journal of its directory; see log_manager_sync(). Embed it.
+struct log_sync {
+  struct log_sync *next;                      ///< in its directory's list
+  struct log *(*find)(struct log_sync *sync); ///< the log, or NULL when it is not used any more; pool, inside the epoch
+  void (*done)(struct log_sync *sync,
+               int result);    ///< on the pool, inside the epoch; takes `sync`. 0 (`range` says how
+                               ///< far), ERR_AGAIN (log_flush() it), ERR_IO (the directory is offline) ...
+  int32_t partition;           ///< partition number
+  int result;                  ///< private: for `done`
+  struct log_sync_range range; ///< out: what is on disk now: log_sync_done()
+};
+
+enum { LOG_SYNC_BYTES_MAX = 256 * 1024 }; ///< of one log; more is not worth writing twice
+
+/// Has the sync journal of a log's directory take what is not on disk of it, with what other logs wait for. One at a
+/// time for a log. While holding the appender.
+///
+/// @param sync     taken until `done`, if that is what is returned
+/// @param appends  that wait for it
+/// @return false: not now (there is no journal yet, the broker stops): log_flush() it
+bool log_manager_sync(struct log_manager *mgr, struct log *log, struct log_sync *sync, int32_t appends);
+
+/// Says that more appends wait for a log_sync of this log, or will wait for the next one. While holding the appender.
+void log_manager_sync_more(struct log_manager *mgr, struct log *log, int32_t appends);
 
 /// Deletes a log: renames its folder to -delete, closes it, removes the files after file_delete_delay_ms. The caller
 /// has taken it out of every structure that gives it to new readers or appenders, and nobody holds or gets its

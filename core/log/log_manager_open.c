@@ -157,6 +157,7 @@ static void fill_args(struct log_entry *entry, const struct log_wanted *wanted, 
   args->on_rolled = log_manager_on_rolled;
   args->on_unflushed = log_manager_on_unflushed;
   args->on_filled = log_manager_on_filled;
+  args->on_cut = log_manager_on_cut;
   args->arg = entry;
 }
 
@@ -229,7 +230,11 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
   if (result == 0 && is_found) {
     result = lower_recovery_point(mgr, entry, log);
   }
-  if (result == 0 && args.config.flush_messages < INT64_MAX) {
+  if (result == 0) {
+    // Also where there was no folder: its name may not have been on disk yet.
+    result = log_manager_replay(mgr, log, entry->partition);
+  }
+  if (result == 0 && (args.config.is_sync || args.config.flush_messages < INT64_MAX)) {
     // Readers see all of it from now on. What a crash left in the page cache is not on disk yet.
     result = log_flush(log, INT64_MAX);
   }

@@ -11,6 +11,8 @@
 //   log_manager_wish.c      where logs are wanted that are not there yet
 //   log_manager_resume.c    what moves left behind when the last process ended
 //   log_manager_survey.c    what found partitions hold, before an adoption
+//   log_manager_sync.c      the sync journals: one flush for what waits in many logs
+//   log_manager_replay.c    what they had when the last process ended
 //   log_manager_work.c      timers, retention and flushes
 //   log_flush_timer.c       flush.ms
 //   log_write_back.c        early write-back
@@ -30,6 +32,7 @@
 #include "log/deletion.h"
 #include "log/log_dir.h"
 #include "log/log_manager.h"
+#include "log/sync_journal.h"
 
 enum log_entry_state {
   LOG_ENTRY_OPENING,  ///< a thread opens it
@@ -152,6 +155,46 @@ struct log_flush_timer {
   bool has_more;           ///< the same: there are records that wait
 };
 
+enum log_journal_state {
+  LOG_JOURNAL_NONE,   ///< nobody has asked for it yet, or it could not be made for want of space
+  LOG_JOURNAL_MAKING, ///< a job of the pool makes it
+  LOG_JOURNAL_READY,  ///< it may be written
+  LOG_JOURNAL_UNUSED, ///< not by this process: it holds what is needed, or its disk has failed
+};
+
+/// A data directory's sync journal and those who wait for it.
+struct log_journal {
+  pthread_mutex_t lock;          ///< guards the following, to `flush_ns`
+  pthread_cond_t more;           ///< `appends` has reached `target`
+  struct log_sync *waiting;      ///< oldest first
+  struct log_sync **waiting_end; ///< where the next one goes
+  int64_t appends;               ///< that wait
+  int64_t target;                ///< appends that a flush waits for
+  bool is_gathering;             ///< a flush waits for more
+  bool is_running;               ///< `commit` is queued, or runs
+  enum log_journal_state state;  ///< see above
+  int64_t made_ms;               ///< monotonic time of the last try to make it
+  int64_t crowd;                 ///< appends that took part in the last flush, or waited behind it
+  int64_t flush_ns;              ///< how long a flush takes, on average
+  pthread_mutex_t io_lock;       ///< guards what follows: one writer at a time, for as long as the disk takes
+  struct sync_journal file;      ///< READY: open
+  struct sync_group group;       ///< scratch
+  _Atomic(bool) is_other_free;   ///< of the half that is not written now nothing is needed
+  _Atomic(bool) is_releasing;    ///< `release` is queued, or runs
+  struct pool_job commit;        ///< one flush
+  struct pool_job make;          ///< makes the file
+  struct pool_job release;       ///< flushes logs, so that nothing is needed of the other half
+  struct log_manager *mgr;       ///< never changes
+  struct log_dir *dir;           ///< never changes
+  bool is_kept;                  ///< found at the start, and not empty: what did not open may need it
+};
+
+/// An entry of a sync journal that was found at the start.
+struct log_replay {
+  struct sync_entry entry;     ///< what it says
+  struct log_journal *journal; ///< which has it
+};
+
 /// What a directory's writers share; guarded by the manager's lock.
 struct log_dir_writer {
   bool is_writing[LOG_DIR_CHECKPOINT_COUNT]; ///< a thread replaces that file
@@ -173,6 +216,9 @@ struct log_manager {
   struct log_dir *dirs;                        ///< data directories; array fixed
   struct log_dir_writer *writers;              ///< one per directory
   struct log_write_back *write_backs;          ///< one per directory
+  struct log_journal *journals;                ///< one per directory
+  struct log_replay *replays;                  ///< found at the start, by topic id, partition and offset; owned
+  size_t replay_count;                         ///< how many
   bool is_gathering[LOG_DIR_CHECKPOINT_COUNT]; ///< a thread brings entries up to date for one of those files
   size_t dir_count;                            ///< how many
   struct log_table table;                      ///< logs; guarded by `lock`
@@ -282,6 +328,28 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
 
 /// Renames the folder of a partition to -stray and says so.
 int log_manager_set_aside(struct log_dir *dir, const char *topic, int32_t partition, const char *why);
+
+// --- log_manager_sync.c ---
+
+void log_journals_create(struct log_manager *mgr);
+void log_journals_destroy(struct log_manager *mgr);
+
+/// Path of a directory's sync journal. Owned: mem_free().
+char *log_journal_path(const struct log_dir *dir);
+
+/// Before records of a log are cut off: its journals forget what they have of it. For struct log_open_args.
+int log_manager_on_cut(void *arg, struct log *log);
+
+// --- log_manager_replay.c: start-up ---
+
+/// Looks what the sync journals have, before logs are opened.
+void log_manager_find_replays(struct log_manager *mgr);
+
+/// Appends what they have of a log, and brings the log to disk. Nobody else has the log yet; on several threads.
+int log_manager_replay(struct log_manager *mgr, struct log *log, int32_t partition);
+
+/// Empties the journals, but for those of which something did not find its log.
+void log_manager_settle_replays(struct log_manager *mgr, const struct log_wanted *wanted, size_t count);
 
 // --- log_manager_wish.c: while holding the lock ---
 

@@ -376,8 +376,10 @@ int log_manager_start(struct log_manager *mgr, struct log_wanted *wanted, size_t
   mark_stale(mgr);
   set_strays_aside(mgr, use);
   place_missing(mgr, wanted, count, lists, use);
+  log_manager_find_replays(mgr);
   open_all(mgr, lists);
   try_elsewhere(mgr, lists);
+  log_manager_settle_replays(mgr, wanted, count);
   if (is_adopting) {
     log_checkpoints_write_all(mgr, LOG_DIR_RECOVERY_POINTS); // What fails is said there, and is written again later.
   }

@@ -8,6 +8,7 @@
 //   log.c           getters, close, flush              log_time.c      search by time
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
 //   log_producers.c producers and their snapshots  log_old_format.c record formats 0 and 1
+//   log_sync.c      to and from a sync journal
 //   log_move*.c     a copy in another folder, and the switch to it
 //
 // Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O,
@@ -58,6 +59,8 @@ struct log {
   struct log_end end;                          ///< what readers may see
   _Atomic(int64_t) start_offset;               ///< first readable offset
   _Atomic(int64_t) recovery_point;             ///< everything below is on disk
+  _Atomic(int64_t) synced_offset;              ///< everything below is on disk, or in a sync journal. Appender
+  _Atomic(int64_t) journaled_offset;           ///< see log_journaled_offset(). Its journal's job, or the appender
   _Atomic(int64_t) flushed_ms;                 ///< monotonic time of the last flush of everything
   _Atomic(int64_t) size_bytes;                 ///< of all .log files
   _Atomic(uint64_t) cuts;                      ///< counts truncations: a reader that sees it change begins anew
@@ -69,6 +72,7 @@ struct log {
   pthread_mutex_t flush_lock;                  ///< see above
   pthread_cond_t switched;                     ///< with flush_lock: `is_switching` became false
   _Atomic(bool) is_switching;                  ///< flushes wait for log_move_switch(). Set holding flush_lock
+  _Atomic(bool) is_cutting;                    ///< nothing of it goes into a sync journal for a while
   _Atomic(bool) is_dir_dirty;                  ///< names were made in the folder since its last fsync
   _Atomic(bool) is_parent_dirty;               ///< the folder itself was made since the last fsync of its parent
   _Atomic(bool) is_id_dirty;                   ///< partition.metadata was written since the last flush
@@ -83,6 +87,7 @@ struct log {
   void (*on_rolled)(void *arg, struct log *log, int64_t offset); ///< see struct log_open_args
   void (*on_unflushed)(void *arg);                               ///< see struct log_open_args
   void (*on_filled)(void *arg);                                  ///< see struct log_open_args
+  int (*on_cut)(void *arg, struct log *log);                     ///< see struct log_open_args
   void *arg;                                                     ///< for these
   struct epoch_retired retired;                                  ///< for when it was closed
 };
@@ -102,6 +107,9 @@ static inline struct segment *log_active(const struct log *log)
 
 /// Gives the log another folder, which is there. Appender.
 void log_set_path(struct log *log, const char *dir);
+
+/// Counts one fdatasync(2) or fsync(2) for records (log_flush_counts()). Any thread.
+void log_count_sync(void);
 
 /// fsync of the folder after names changed in it, and of its parent after it was made. Holding flush_lock.
 int log_sync_names(struct log *log);
@@ -130,6 +138,9 @@ void log_publish_list(struct log *log, struct segment_list *list);
 
 /// Publishes a new end. Appender.
 void log_publish_end(struct log *log, int64_t offset, int64_t segment_base, int64_t pos);
+
+/// Before records are cut off: has the sync journal forget the log, if it has anything of it. Appender.
+int log_forget_synced(struct log *log);
 
 /// Opens (or finds open) the file of a segment. Waits for the disk if it has to open it. Inside the epoch.
 ///

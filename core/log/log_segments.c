@@ -74,6 +74,11 @@ void log_retention_begin(const struct log *log, int64_t now_ms, int64_t high_wat
 {
   const struct log_config *config = log_get_config(log);
   bool is_sized = config->is_deleting && config->retention_bytes >= 0;
+  int64_t recovery_point = log_recovery_point(log);
+  if (config->is_sync && high_watermark > recovery_point) {
+    // What the sync journal has beyond it would have nothing to follow, should only the deletion outlive a crash.
+    high_watermark = recovery_point;
+  }
   *pass = (struct log_retention_pass){
       .config = config,
       .now_ms = now_ms,

@@ -83,9 +83,14 @@ static void cut_publish(struct log *log, int64_t offset, int64_t segment_base, i
   if (atomic_load(&log->recovery_point) > offset) {
     atomic_store(&log->recovery_point, offset);
   }
+  if (atomic_load(&log->synced_offset) > offset) {
+    atomic_store(&log->synced_offset, offset);
+  }
   tail_clear(&log->tail);
   log_snapshots_drop(log);
+  atomic_store(&log->journaled_offset, 0);
   atomic_fetch_add(&log->cuts, 1);
+  atomic_store(&log->is_cutting, false);
   pthread_mutex_unlock(&log->flush_lock);
 }
 
@@ -107,6 +112,7 @@ int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms)
     return 0;
   }
   TRY(cut_find(log, offset, &cut));
+  TRY(log_forget_synced(log));
   struct segment *seg = log_list(log)->segments[cut.index];
   cut_publish(log, cut.offset, seg->base_offset, cut.pos);
   leader_epochs_truncate_end(&log->epochs, cut.offset);
@@ -129,6 +135,7 @@ int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offs
   if (end_offset < 0 || log_start_offset < end_offset) {
     return error_set(ERR_INVALID, "cannot begin %s anew at offset %" PRId64, log_dir(log), end_offset);
   }
+  TRY(log_forget_synced(log));
   log->is_broken = true;
   cut_publish(log, end_offset, end_offset, 0);
   // Nothing is readable now; what is on disk counts from here.

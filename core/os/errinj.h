@@ -17,7 +17,7 @@ enum errinj_point {
   ERRINJ_DIR_MAKE,
   ERRINJ_DIR_REMOVE_FILE,
   ERRINJ_FILE_COPY,  ///< the kernel's own copying: it is done by reading and writing then
-  ERRINJ_LOG_FLUSH,  ///< fsync of a segment, after a write of its records
+  ERRINJ_LOG_FLUSH,  ///< fsync of a segment or a sync journal, after a write of records
   ERRINJ_API_ENCODE, ///< encoding an answer with records
   ERRINJ_COUNT,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/flush.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "event/pool.h"
 #include "log/log.h"
+#include "log/log_manager.h"
 #include "replica/append.h"
 #include "replica/high_watermark.h"
 #include "replica/manager.h"
@@ -15,22 +17,35 @@
 
 /// A flush of one partition: on the pool, then with the appender.
 struct flush {
-  struct pool_job job;    ///< brings the log to disk
+  struct pool_job job;    ///< brings the log to disk, or
+  struct log_sync sync;   ///< the sync journal does
   struct append_job turn; ///< then tells who waits
   struct partition *part; ///< referenced
   int64_t bytes;          ///< held when it began; they are on disk afterwards
-  int result;             ///< of log_flush()
+  bool is_journaled;      ///< by the sync journal
+  int result;             ///< of log_flush(), or as struct log_sync has it
 };
+
+/// Next to a flush it is free.
+static _Atomic(int64_t) flush_appends;
+
+int64_t flush_count_appends(void)
+{
+  return atomic_load_explicit(&flush_appends, memory_order_relaxed);
+}
 
 int64_t flush_safe_offset(const struct partition *part)
 {
   int64_t end_offset = log_end_offset(part->log);
-  int64_t flush_messages = log_get_config(part->log)->flush_messages;
-  if (flush_messages == INT64_MAX) {
+  const struct log_config *config = log_get_config(part->log);
+  if (config->flush_messages == INT64_MAX && !config->is_sync) {
     return end_offset;
   }
   int64_t flushed_offset = log_recovery_point(part->log);
-  return end_offset - flushed_offset < flush_messages ? end_offset : flushed_offset;
+  if (end_offset - flushed_offset >= config->flush_messages) {
+    return flushed_offset;
+  }
+  return config->is_sync ? log_durable_offset(part->log) : end_offset;
 }
 
 bool flush_is_due(const struct append_job *job, int64_t safe_offset)
@@ -44,6 +59,7 @@ void flush_hold(struct partition *part, struct append_job *job)
   job->next = NULL;
   *part->held_end = job;
   part->held_end = &job->next;
+  part->held_count++;
 }
 
 struct append_job *flush_abort(struct partition *part, int result)
@@ -54,6 +70,7 @@ struct append_job *flush_abort(struct partition *part, int result)
   }
   part->held = NULL;
   part->held_end = &part->held;
+  part->held_count = part->told_count = 0;
   return jobs;
 }
 
@@ -63,8 +80,10 @@ static struct append_job *flush_release(struct partition *part, int64_t safe_off
   struct append_job *released = NULL;
   struct append_job **released_end = &released;
   struct append_job *next = part->held;
+  int64_t count = 0;
   part->held = NULL;
   part->held_end = &part->held;
+  part->held_count = 0;
   for (struct append_job *job = next; job != NULL; job = next) {
     next = job->next;
     if (flush_is_due(job, safe_offset)) {
@@ -73,12 +92,20 @@ static struct append_job *flush_release(struct partition *part, int64_t safe_off
       job->next = NULL;
       *released_end = job;
       released_end = &job->next;
+      count++;
     }
+  }
+  // Those that go are the oldest, and were told of first.
+  part->told_count = part->told_count > count ? part->told_count - (int32_t)count : 0;
+  if (count > 0) {
+    atomic_fetch_add_explicit(&flush_appends, count, memory_order_relaxed);
   }
   return released;
 }
 
 // ---- one flush ----
+
+static struct append_job *flush_begin_alone(struct partition *part);
 
 static void flush_free(struct append_job *job)
 {
@@ -122,13 +149,17 @@ static void flush_turn(struct append_job *job)
   struct flush *flush = CONTAINER_OF(job, struct flush, turn);
   struct partition *part = flush->part;
   part->is_flushing = false;
+  part->is_syncing = false;
   struct partition_state state;
   partition_read_state(part, &state);
   int role = partition_check_leader(&state);
   if (role < 0) {
     job->released = flush_abort(part, role);
+  } else if (flush->result == ERR_AGAIN) {
+    job->released = flush_begin_alone(part);
   } else if (flush->result == 0) {
-    job->released = flush_move(part, flush->bytes);
+    bool is_done = !flush->is_journaled || log_sync_done(part->log, &flush->sync.range);
+    job->released = flush_move(part, is_done ? flush->bytes : 0);
   } else if (flush_may_pass(flush->result)) {
     job->released = flush_abort(part, flush->result);
   } else {
@@ -157,11 +188,9 @@ static void flush_work(struct pool_job *job)
   partition_submit(part, &flush->turn);
 }
 
-struct append_job *flush_begin(struct partition *part)
+/// Without the sync journal.
+static struct append_job *flush_begin_alone(struct partition *part)
 {
-  if (part->is_flushing) {
-    return NULL;
-  }
   struct flush *flush = mem_zalloc(sizeof *flush);
   flush->part = partition_ref(part);
   flush->bytes = part->held_bytes;
@@ -172,4 +201,62 @@ struct append_job *flush_begin(struct partition *part)
   part->is_flushing = false;
   flush_free(&flush->turn);
   return flush_abort(part, ERR_STORAGE_OFFLINE);
+}
+
+// ---- the sync journal ----
+
+/// On the pool: as flush_work() finds the log.
+static struct log *flush_find_log(struct log_sync *sync)
+{
+  const struct flush *flush = CONTAINER_OF(sync, struct flush, sync);
+  struct partition_state state;
+  partition_read_state(flush->part, &state);
+  return partition_check_leader(&state) == 0 ? flush->part->log : NULL;
+}
+
+/// On the pool.
+static void flush_synced(struct log_sync *sync, int result)
+{
+  struct flush *flush = CONTAINER_OF(sync, struct flush, sync);
+  flush->bytes = sync->range.bytes;
+  flush->result = result;
+  flush->turn.change = flush_turn;
+  flush->turn.done = flush_free;
+  partition_submit(flush->part, &flush->turn);
+}
+
+/// Has the sync journal take what is held, where it is for that. @return false: not now
+static bool flush_begin_journaled(struct partition *part)
+{
+  const struct log_config *config = log_get_config(part->log);
+  bool is_flush_due = log_unflushed_offsets(part->log) >= config->flush_messages;
+  if (!config->is_sync || is_flush_due || part->held_bytes > LOG_SYNC_BYTES_MAX) {
+    return false;
+  }
+  struct flush *flush = mem_zalloc(sizeof *flush);
+  flush->part = partition_ref(part);
+  flush->is_journaled = true;
+  flush->sync.find = flush_find_log;
+  flush->sync.done = flush_synced;
+  flush->sync.partition = part->index;
+  bool is_taken = replica_manager_submit_sync(part->manager, part, &flush->sync, part->held_count - part->told_count);
+  part->is_flushing = part->is_syncing = is_taken;
+  if (is_taken) {
+    part->told_count = part->held_count;
+  } else {
+    flush_free(&flush->turn);
+  }
+  return is_taken;
+}
+
+struct append_job *flush_begin(struct partition *part)
+{
+  if (!part->is_flushing) {
+    return flush_begin_journaled(part) ? NULL : flush_begin_alone(part);
+  }
+  if (part->is_syncing) {
+    replica_manager_sync_more(part->manager, part, part->held_count - part->told_count);
+    part->told_count = part->held_count;
+  }
+  return NULL;
 }

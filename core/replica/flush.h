@@ -44,3 +44,6 @@ struct append_job *flush_settle(struct partition *part);
 
 /// Gives back everybody, with an error: the partition has lost its role, or its disk.
 struct append_job *flush_abort(struct partition *part, int result);
+
+/// Appends that were acknowledged after a flush, of all partitions since the start. Any thread.
+int64_t flush_count_appends(void);

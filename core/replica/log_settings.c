@@ -19,8 +19,8 @@ void log_settings_from_topic(const struct topic_config *topic, struct log_config
   log->retention_bytes = topic->retention_bytes;
   log->retention_ms = topic->retention_ms;
   log->file_delete_delay_ms = topic->file_delete_delay_ms;
-  // With sync every record is on disk before it is acknowledged, which is what flush.messages=1 asks for.
-  log->flush_messages = topic->luka_producer_type == TOPIC_PRODUCER_SYNC ? 1 : topic->flush_messages;
+  log->is_sync = topic->luka_producer_type == TOPIC_PRODUCER_SYNC;
+  log->flush_messages = topic->flush_messages;
   log->flush_ms = topic->flush_ms;
   log->preallocate = topic->preallocate;
   log->is_deleting = (topic->cleanup_policy & CLEANUP_DELETE) != 0;

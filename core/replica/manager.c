@@ -502,6 +502,17 @@ bool replica_manager_submit_flush(struct replica_manager *manager, struct pool_j
   return manager != NULL && log_manager_submit(manager->options.logs, job, work);
 }
 
+bool replica_manager_submit_sync(struct replica_manager *manager, struct partition *part, struct log_sync *sync,
+                                 int32_t appends)
+{
+  return manager != NULL && log_manager_sync(manager->options.logs, part->log, sync, appends);
+}
+
+void replica_manager_sync_more(struct replica_manager *manager, struct partition *part, int32_t appends)
+{
+  log_manager_sync_more(manager->options.logs, part->log, appends);
+}
+
 void replica_manager_flush_failed(struct replica_manager *manager, struct partition *part, int error)
 {
   replica_report(part, "flush of");

@@ -18,6 +18,7 @@ struct event_loop;
 struct log_manager;
 struct log_manager_hooks;
 struct log_slice;
+struct log_sync;
 struct log_wanted;
 struct metadata_topic;
 struct metric_samples;
@@ -107,6 +108,14 @@ bool replica_manager_is_offline(const struct replica_manager *manager, const str
 /// the appender.
 bool replica_manager_submit_flush(struct replica_manager *manager, struct pool_job *job,
                                   void (*work)(struct pool_job *job));
+
+/// Has the sync journal of the log's directory bring it to disk (log_manager_sync()); false when there is none for it
+/// now, or no manager. While holding the appender.
+bool replica_manager_submit_sync(struct replica_manager *manager, struct partition *part, struct log_sync *sync,
+                                 int32_t appends);
+
+/// As log_manager_sync_more().
+void replica_manager_sync_more(struct replica_manager *manager, struct partition *part, int32_t appends);
 
 /// A flush of a log that has a role failed: takes its directory offline unless it may be tried again. On the pool.
 void replica_manager_flush_failed(struct replica_manager *manager, struct partition *part, int error);

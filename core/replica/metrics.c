@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "log/log.h"
 #include "log/log_file.h"
+#include "replica/flush.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
 #include "replica/table.h"
@@ -23,6 +24,10 @@ static const struct metric LOG_OPEN_FILES = {"log.open_files", NULL, METRIC_GAUG
 static const struct metric LOG_FLUSHES = {"log.flushes", NULL, METRIC_COUNTER, "times that a log was brought to disk"};
 static const struct metric LOG_FLUSH_FAILURES = {"log.flush_failures", NULL, METRIC_COUNTER,
                                                  "times that a log could not be brought to disk"};
+static const struct metric LOG_SYNCS = {"log.syncs", NULL, METRIC_COUNTER,
+                                        "calls of fdatasync or fsync for records: of segments and sync journals"};
+static const struct metric LOG_SYNCED_APPENDS = {"log.synced_appends", NULL, METRIC_COUNTER,
+                                                 "batches acknowledged once they were on disk"};
 static const struct metric LOG_RECORDS = {"log.appended_records", NULL, METRIC_COUNTER, "records appended"};
 static const struct metric LOG_BATCHES = {"log.appended_batches", NULL, METRIC_COUNTER, "batches appended"};
 static const struct metric LOG_BYTES = {"log.appended_bytes", NULL, METRIC_COUNTER, "bytes of batches appended"};
@@ -105,17 +110,18 @@ static void replica_put_topic(struct metric_samples *out, const struct replica_s
 
 static void replica_put_all(struct metric_samples *out, const struct replica_sum *sum)
 {
-  int64_t flushes = 0;
-  int64_t failures = 0;
-  log_flush_counts(&flushes, &failures);
+  struct log_flush_counts counts;
+  log_flush_counts(&counts);
   metrics_put(out, &PARTITION_COUNT, NULL, sum->partitions);
   metrics_put(out, &PARTITION_LEADERS, NULL, sum->leaders);
   metrics_put(out, &PARTITION_OFFLINE_COUNT, NULL, sum->offline);
   metrics_put(out, &LOG_SEGMENTS, NULL, sum->segments);
   metrics_put(out, &LOG_SIZE, NULL, sum->size_bytes);
   metrics_put(out, &LOG_OPEN_FILES, NULL, log_file_open_count());
-  metrics_put(out, &LOG_FLUSHES, NULL, flushes);
-  metrics_put(out, &LOG_FLUSH_FAILURES, NULL, failures);
+  metrics_put(out, &LOG_FLUSHES, NULL, counts.flushes);
+  metrics_put(out, &LOG_FLUSH_FAILURES, NULL, counts.failures);
+  metrics_put(out, &LOG_SYNCS, NULL, counts.syncs);
+  metrics_put(out, &LOG_SYNCED_APPENDS, NULL, flush_count_appends());
   metrics_put(out, &LOG_RECORDS, NULL, sum->records);
   metrics_put(out, &LOG_BATCHES, NULL, sum->batches);
   metrics_put(out, &LOG_BYTES, NULL, sum->bytes);

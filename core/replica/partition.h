@@ -96,8 +96,11 @@ struct partition {
   struct append_job *held;            ///< written, waiting for a flush, oldest first; only the holder
   struct append_job **held_end;       ///< where the next one goes
   int64_t held_bytes;                 ///< written, but not visible yet; only the holder
+  int32_t held_count;                 ///< jobs in `held`; only the holder
+  int32_t told_count;                 ///< of these, those that the sync journal was told of; only the holder
   struct partition_counters counters; ///< what was appended; changed by the holder
   bool is_flushing;                   ///< a flush of replica/flush.h is under way; only the holder
+  bool is_syncing;                    ///< by the sync journal; only the holder
   struct mail handover;               ///< passes the appender on to another loop, still held
 
   int watch_count;                  ///< workers

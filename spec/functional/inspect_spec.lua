@@ -252,6 +252,15 @@ describe("The console's view of the inside", function()
       assert.is_false(console:eval(("metrics %q"):format(made.name .. ".")).ok)
     end)
 
+    it("counts what was acknowledged once it was on disk, and the syncs that this took", function()
+      local async, sync = topic({}, {}), topic({ ["luka.producer.type"] = "sync" }, {})
+      local before = { metric "log.synced_appends", metric "log.syncs" }
+      for _ = 1, 3 do requests.append(client, async, records.batch {}) end
+      assert.same(before, { metric "log.synced_appends", metric "log.syncs" })
+      for _ = 1, 3 do requests.append(client, sync, records.batch {}) end
+      assert.same({ before[1] + 3, before[2] + 3 }, { metric "log.synced_appends", metric "log.syncs" })
+    end)
+
     it("does not count a batch that is sent again", function()
       local made = topic({}, {})
       local batch = records.batch { producer_id = 5, producer_epoch = 0, sequence = 0 }

@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/epoch.h"
 #include "base/error.h"
@@ -65,6 +66,12 @@ struct run {
 
 static void run_submit(struct run_loop *own, int first, int end);
 
+/// Whether what ends at an offset may be acknowledged, with so much on disk.
+static bool run_is_safe(const struct run *run, int64_t next, int64_t recovery_point, int64_t durable_offset)
+{
+  return run->flush_messages == 0 ? next <= durable_offset : next - recovery_point < run->flush_messages;
+}
+
 static void run_done(struct append_job *append)
 {
   struct run_loop *own = CONTAINER_OF(append, struct run_job, job)->own;
@@ -78,7 +85,7 @@ static void run_done(struct append_job *append)
     struct log *log = run->part->log;
     // The recovery point only grows, so that one which is read late proves too little, never too much.
     bool is_steady = run->event != FLUSH_SWITCHES;
-    if (is_steady && next - log_recovery_point(log) >= run->flush_messages) {
+    if (is_steady && !run_is_safe(run, next, log_recovery_point(log), log_durable_offset(log))) {
       atomic_fetch_add(&run->unsafe, 1);
     }
     struct partition_state state;
@@ -149,6 +156,7 @@ static void run_switch(struct run *run)
   for (int i = 0; i < 300; i++) {
     epoch_enter();
     run->topic.flush_messages = values[i % 3];
+    run->topic.luka_producer_type = i % 2 == 0 ? TOPIC_PRODUCER_SYNC : TOPIC_PRODUCER_ASYNC;
     struct run_config *change = mem_zalloc(sizeof *change);
     log_settings_from_topic(&run->topic, &change->config);
     change->job.change = run_configure;
@@ -163,6 +171,29 @@ static void *run_switch_thread(void *arg)
 {
   run_switch(arg);
   return NULL;
+}
+
+static struct log *run_find_none(struct log_sync *sync)
+{
+  (void)sync;
+  return NULL;
+}
+
+static void run_asked(struct log_sync *sync, int result)
+{
+  (void)result;
+  mem_free(sync);
+}
+
+/// Asks for the sync journal until it is there.
+static void run_wait_for_journal(struct run *run)
+{
+  struct log_sync *sync = mem_zalloc(sizeof *sync);
+  sync->find = run_find_none;
+  sync->done = run_asked;
+  while (!log_manager_sync(log_manager_driver_manager(run->logs), run->part->log, sync, 0)) {
+    usleep(1000);
+  }
 }
 
 static int run_open(struct run *run, const char *dir)
@@ -189,7 +220,11 @@ static int run_open(struct run *run, const char *dir)
   struct topic_config_defaults defaults;
   topic_config_defaults_create(&defaults);
   run->topic = defaults.values;
-  run->topic.flush_messages = run->flush_messages;
+  if (run->flush_messages == 0) {
+    run->topic.luka_producer_type = TOPIC_PRODUCER_SYNC;
+  } else {
+    run->topic.flush_messages = run->flush_messages;
+  }
   struct log_config log_config;
   log_settings_from_topic(&run->topic, &log_config);
   struct log_wanted wanted = {.topic = "t", .topic_id = id, .config = &log_config, .is_new = true, .owner = run->part};
@@ -198,6 +233,9 @@ static int run_open(struct run *run, const char *dir)
   run->part->log = wanted.log;
   partition_write_state(run->part, &(struct partition_state){.role = PARTITION_LEADER, .leader_epoch = 0});
   log_manager_driver_run(run->logs);
+  if (run->flush_messages == 0) {
+    run_wait_for_journal(run);
+  }
   return 0;
 }
 
@@ -222,6 +260,7 @@ static void run_probe(struct run *run, struct flush_probe *probe)
   probe->high_watermark = state.high_watermark;
   probe->end_offset = log_end_offset(run->part->log);
   probe->recovery_point = log_recovery_point(run->part->log);
+  probe->durable_offset = log_durable_offset(run->part->log);
   probe->visible_bytes = atomic_load(&run->part->visible_bytes);
   probe->batch_bytes = (int64_t)run->batch_size;
   probe->unsafe = atomic_load(&run->unsafe);
@@ -232,8 +271,8 @@ static void run_probe(struct run *run, struct flush_probe *probe)
       probe->appended += job->result == 0;
       probe->failed += job->result < 0;
       bool is_steady = run->event != FLUSH_SWITCHES;
-      probe->lost +=
-          is_steady && job->result == 0 && job->batch.base_offset + 1 - probe->recovery_point >= run->flush_messages;
+      probe->lost += is_steady && job->result == 0 &&
+                     !run_is_safe(run, job->batch.base_offset + 1, probe->recovery_point, probe->durable_offset);
     }
   }
 }

@@ -24,6 +24,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "power.h"
+
 enum fault_kind {
   FAULT_OPEN,
   FAULT_READ,
@@ -141,7 +143,11 @@ int open(const char *path, int flags, ...)
   va_start(args, flags);
   mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
   va_end(args);
-  return faults_act_path(FAULT_OPEN, path) == FAULT_FAIL ? -1 : next(path, flags, mode);
+  int fd = faults_act_path(FAULT_OPEN, path) == FAULT_FAIL ? -1 : next(path, flags, mode);
+  if (fd >= 0) {
+    power_open(fd, path, flags);
+  }
+  return fd;
 }
 ALIAS(open64, open);
 
@@ -164,7 +170,9 @@ ssize_t pwrite(int fd, const void *buffer, size_t size, off_t pos)
 {
   NEXT(ssize_t, "pwrite", int, const void *, size_t, off_t)
   int act = faults_act_fd(FAULT_WRITE, fd, size > 1);
-  return act == FAULT_FAIL ? -1 : next(fd, buffer, act == FAULT_HALVE ? size / 2 : size, pos);
+  ssize_t done = act == FAULT_FAIL ? -1 : next(fd, buffer, act == FAULT_HALVE ? size / 2 : size, pos);
+  power_write(fd, &(struct iovec){(void *)(uintptr_t)buffer, size}, 1, pos, done);
+  return done;
 }
 ALIAS(pwrite64, pwrite);
 
@@ -172,7 +180,10 @@ ssize_t write(int fd, const void *buffer, size_t size)
 {
   NEXT(ssize_t, "write", int, const void *, size_t)
   int act = faults_act_fd(FAULT_WRITE, fd, size > 1);
-  return act == FAULT_FAIL ? -1 : next(fd, buffer, act == FAULT_HALVE ? size / 2 : size);
+  off_t pos = power_is_on() ? lseek(fd, 0, SEEK_CUR) : 0;
+  ssize_t done = act == FAULT_FAIL ? -1 : next(fd, buffer, act == FAULT_HALVE ? size / 2 : size);
+  power_write(fd, &(struct iovec){(void *)(uintptr_t)buffer, size}, 1, pos, done);
+  return done;
 }
 
 /// The first half of what a vector holds.
@@ -201,9 +212,11 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t pos)
 {
   NEXT(ssize_t, "pwritev", int, const struct iovec *, int, off_t)
   int act = faults_act_fd(FAULT_WRITE, fd, true);
-  return act == FAULT_FAIL    ? -1
-         : act == FAULT_HALVE ? faults_write_half(fd, parts, count, pos)
-                              : next(fd, parts, count, pos);
+  ssize_t done = act == FAULT_FAIL    ? -1
+                 : act == FAULT_HALVE ? faults_write_half(fd, parts, count, pos)
+                                      : next(fd, parts, count, pos);
+  power_write(fd, parts, count, pos, done);
+  return done;
 }
 ALIAS(pwritev64, pwritev);
 
@@ -217,19 +230,33 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 int fsync(int fd)
 {
   NEXT(int, "fsync", int)
-  return faults_act_fd(FAULT_SYNC, fd, false) == FAULT_FAIL ? -1 : next(fd);
+  int64_t token = power_sync_begin(fd);
+  int result = faults_act_fd(FAULT_SYNC, fd, false) == FAULT_FAIL ? -1 : next(fd);
+  if (result == 0) {
+    power_sync_end(fd, token);
+  }
+  return result;
 }
 
 int fdatasync(int fd)
 {
   NEXT(int, "fdatasync", int)
-  return faults_act_fd(FAULT_SYNC, fd, false) == FAULT_FAIL ? -1 : next(fd);
+  int64_t token = power_sync_begin(fd);
+  int result = faults_act_fd(FAULT_SYNC, fd, false) == FAULT_FAIL ? -1 : next(fd);
+  if (result == 0) {
+    power_sync_end(fd, token);
+  }
+  return result;
 }
 
 int ftruncate(int fd, off_t size)
 {
   NEXT(int, "ftruncate", int, off_t)
-  return faults_act_fd(FAULT_TRUNCATE, fd, false) == FAULT_FAIL ? -1 : next(fd, size);
+  int result = faults_act_fd(FAULT_TRUNCATE, fd, false) == FAULT_FAIL ? -1 : next(fd, size);
+  if (result == 0) {
+    power_truncate(fd, size);
+  }
+  return result;
 }
 ALIAS(ftruncate64, ftruncate);
 
@@ -243,25 +270,41 @@ ALIAS(fallocate64, fallocate);
 int rename(const char *from, const char *to)
 {
   NEXT(int, "rename", const char *, const char *)
-  return faults_act_path(FAULT_RENAME, from) == FAULT_FAIL ? -1 : next(from, to);
+  int result = faults_act_path(FAULT_RENAME, from) == FAULT_FAIL ? -1 : next(from, to);
+  if (result == 0) {
+    power_rename(from, to);
+  }
+  return result;
 }
 
 int mkdir(const char *path, mode_t mode)
 {
   NEXT(int, "mkdir", const char *, mode_t)
-  return faults_act_path(FAULT_MKDIR, path) == FAULT_FAIL ? -1 : next(path, mode);
+  int result = faults_act_path(FAULT_MKDIR, path) == FAULT_FAIL ? -1 : next(path, mode);
+  if (result == 0) {
+    power_mkdir(path);
+  }
+  return result;
 }
 
 int unlink(const char *path)
 {
   NEXT(int, "unlink", const char *)
-  return faults_act_path(FAULT_UNLINK, path) == FAULT_FAIL ? -1 : next(path);
+  int result = faults_act_path(FAULT_UNLINK, path) == FAULT_FAIL ? -1 : next(path);
+  if (result == 0) {
+    power_unlink(path);
+  }
+  return result;
 }
 
 int rmdir(const char *path)
 {
   NEXT(int, "rmdir", const char *)
-  return faults_act_path(FAULT_UNLINK, path) == FAULT_FAIL ? -1 : next(path);
+  int result = faults_act_path(FAULT_UNLINK, path) == FAULT_FAIL ? -1 : next(path);
+  if (result == 0) {
+    power_unlink(path);
+  }
+  return result;
 }
 
 DIR *opendir(const char *path)
