@@ -72,7 +72,9 @@ end
 --- Appends one batch; keeps values, and what became of them: an offset, "refused" or "unknown".
 function Run:append(client, name, partition, number, codec)
   local key = name .. "-" .. partition
-  local values = { ("%s %d %s"):format(key, number, records.noise(100, number)), ("%s %d b"):format(key, number) }
+  -- One is so large that it is read by sendfile().
+  local size = name == "kept" and number == 2 and 90000 or 100
+  local values = { ("%s %d %s"):format(key, number, records.noise(size, number)), ("%s %d b"):format(key, number) }
   local batch = { values = values, fate = "unknown" }
   self.produced[key] = self.produced[key] or {}
   table.insert(self.produced[key], batch)
