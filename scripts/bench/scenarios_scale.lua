@@ -92,7 +92,7 @@ end
 --- CPU of a Fetch that gets a batch of the one active partition of its session, in us.
 local function session_cpu_us(broker, count)
   local result = load.run(broker, { "fetch", "--topic", "others", "--partitions", others(count), "--active", 1, "--session",
-    "--repeat", "--partition-max-bytes", 256, "--connections", 10, "--seconds", SECONDS })
+    "--repeat", "--partition-max-bytes", 256, "--connections", 1, "--seconds", SECONDS })
   return load.figures(result).cpu_us_per_request
 end
 
