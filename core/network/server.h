@@ -64,8 +64,8 @@ struct worker_counters {
 /// How busy a worker is, see worker.c.
 struct worker_pace {
   int64_t since_ms; ///< start of the window, monotonic
-  int64_t frames;   ///< frames offered until then
-  bool is_busy;     ///< it had many in the last window, and the scheduler knows
+  int64_t pieces;   ///< frames offered and pieces of files sent until then
+  bool is_busy;     ///< there were many in the last window, and the scheduler knows
   bool is_fixed;    ///< the scheduler does not take advice
 };
 

@@ -5,9 +5,10 @@
 // A busy worker is scheduled as batch work. Where clients and workers share processors, each answer lets its client
 // send the next request, which wakes a worker that waits; if that interrupts the client at once, each turn brings two
 // or three requests, and every one pays for its share of a wake-up, a wait and two changes of context. A worker that
-// waits for its turn at the processor finds many requests instead. With few requests a second nobody would share those
-// costs, and what counts is the first one's latency: then it is woken as everybody is. On an idle processor there is no
-// difference. The same idea as moderated interrupts of a network card.
+// waits for its turn at the processor finds many requests instead; or room for more of a large fetch, as what it sends
+// is taken piece by piece. With few requests a second nobody would share those costs, and what counts is the first
+// one's latency: then it is woken as everybody is. On an idle processor there is no difference. The same idea as
+// moderated interrupts of a network card.
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,9 +20,10 @@
 #include "os/thread.h"
 
 enum {
-  WORKER_LOG_LINES = 20,   // lines a second about bad clients
-  WORKER_PACE_MS = 10,     // shortest window in which frames are counted
-  WORKER_PACE_FRAMES = 10, // frames in each millisecond of it that make a worker busy
+  WORKER_LOG_LINES = 20,          // lines a second about bad clients
+  WORKER_PACE_MS = 10,            // shortest window in which frames and pieces are counted
+  WORKER_PACE_PIECES = 10,        // of them in each millisecond of it that make a worker busy
+  WORKER_PIECE_BYTES = 64 * 1024, // of a file that are sent: as much work as a frame
 };
 
 #define WORKER_CONNECTION(link, member) ((struct connection *)((char *)(link)-offsetof(struct connection, member)))
@@ -48,10 +50,11 @@ static void worker_keep_pace(struct worker *worker)
   if (elapsed_ms < WORKER_PACE_MS || pace->is_fixed) {
     return;
   }
-  int64_t frames = metric_read(&worker->counters.frames);
-  bool is_busy = (frames - pace->frames) / elapsed_ms >= WORKER_PACE_FRAMES;
+  int64_t pieces =
+      metric_read(&worker->counters.frames) + metric_read(&worker->counters.sent_file_bytes) / WORKER_PIECE_BYTES;
+  bool is_busy = (pieces - pace->pieces) / elapsed_ms >= WORKER_PACE_PIECES;
   pace->since_ms = worker->loop.now_ms;
-  pace->frames = frames;
+  pace->pieces = pieces;
   if (is_busy != pace->is_busy) {
     pace->is_busy = is_busy;
     pace->is_fixed = thread_set_batch(is_busy) < 0;
