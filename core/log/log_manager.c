@@ -496,7 +496,8 @@ static int stop_dir(struct log_manager *mgr, struct log_dir *dir)
   if (!dir->is_started) {
     return 0;
   }
-  bool is_clean = !has_unopened(mgr, dir);
+  // Nor may it take what a journal was kept for as done with: that log may belong to another directory.
+  bool is_clean = !has_unopened(mgr, dir) && !mgr->journals[dir - mgr->dirs].is_kept;
   // The high watermarks and start offsets need the logs and their owners; the recovery points are known afterwards.
   int first = log_checkpoints_write(mgr, dir, LOG_DIR_HIGH_WATERMARKS);
   int result = log_checkpoints_write(mgr, dir, LOG_DIR_START_OFFSETS);

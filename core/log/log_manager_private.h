@@ -179,7 +179,8 @@ struct log_journal {
   pthread_mutex_t io_lock;       ///< guards what follows: one writer at a time, for as long as the disk takes
   struct sync_journal file;      ///< READY: open
   struct sync_group group;       ///< scratch
-  _Atomic(bool) is_other_free;   ///< of the half that is not written now nothing is needed
+  bool is_other_free;            ///< of the half that is not written now nothing is needed
+  uint64_t turns;                ///< counts how often the half that is written has changed; the last of io_lock's
   _Atomic(bool) is_releasing;    ///< `release` is queued, or runs
   struct pool_job commit;        ///< one flush
   struct pool_job make;          ///< makes the file

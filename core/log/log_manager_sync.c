@@ -84,6 +84,13 @@ static void journal_set_state(struct log_journal *journal, enum log_journal_stat
   pthread_mutex_unlock(&journal->lock);
 }
 
+/// Whether the file would take of the space that is to stay free. After log_manager_ask_space().
+static bool journal_is_too_large(const struct log_journal *journal)
+{
+  int64_t free_bytes = atomic_load(&journal->dir->space_free_bytes);
+  return free_bytes >= 0 && free_bytes - INT64_C(2) * SYNC_JOURNAL_HALF_BYTES <= journal->mgr->reserve_bytes;
+}
+
 /// Takes the file that is there, which is empty as far as anybody is concerned, or makes it.
 static int journal_prepare(struct log_journal *journal)
 {
@@ -94,9 +101,8 @@ static int journal_prepare(struct log_journal *journal)
   } else {
     sync_journal_close(&journal->file);
     log_manager_ask_space(journal->mgr);
-    result = log_manager_is_full(journal->mgr, journal->dir)
-                 ? error_set(ERR_NO_SPACE, "no space but what is kept free")
-                 : sync_journal_create(path, SYNC_JOURNAL_HALF_BYTES, &journal->file);
+    result = journal_is_too_large(journal) ? error_set(ERR_NO_SPACE, "no space but what is kept free")
+                                           : sync_journal_create(path, SYNC_JOURNAL_HALF_BYTES, &journal->file);
   }
   mem_free(path);
   return result;
@@ -107,7 +113,7 @@ static void journal_make(struct pool_job *job)
   struct log_journal *journal = CONTAINER_OF(job, struct log_journal, make);
   pthread_mutex_lock(&journal->io_lock);
   int result = journal_prepare(journal);
-  atomic_store(&journal->is_other_free, true);
+  journal->is_other_free = true;
   pthread_mutex_unlock(&journal->io_lock);
   if (result < 0) {
     slog_warn("%s: no sync journal, so that topics with luka.producer.type=sync take a flush each: %s",
@@ -140,6 +146,9 @@ static bool release_log(struct log_manager *mgr, struct log_entry *entry)
 {
   struct log *log = entry->log;
   int64_t journaled_offset = log_journaled_offset(log);
+  int64_t end_offset = log_end_offset(log);
+  // What was gathered while records were cut off may say more than there is.
+  journaled_offset = journaled_offset < end_offset ? journaled_offset : end_offset;
   if (journaled_offset <= log_recovery_point(log) || atomic_load(&log_entry_dir(entry)->is_offline)) {
     return true;
   }
@@ -153,6 +162,9 @@ static void journal_release(struct pool_job *job)
 {
   struct log_journal *journal = CONTAINER_OF(job, struct log_journal, release);
   size_t count = 0;
+  pthread_mutex_lock(&journal->io_lock);
+  uint64_t turns = journal->turns;
+  pthread_mutex_unlock(&journal->io_lock);
   // Taken, so that none is missed because the table changes meanwhile; what is deleted waits for us.
   struct log_entry **entries = log_entries_take(journal->mgr, NULL, &count);
   bool is_free = true;
@@ -162,7 +174,12 @@ static void journal_release(struct pool_job *job)
     is_free = release_log(journal->mgr, entries[i]) && is_free;
   }
   log_entries_release(journal->mgr, entries, count);
-  atomic_store(&journal->is_other_free, is_free);
+  pthread_mutex_lock(&journal->io_lock);
+  // After a turn the other half is one that was still written while logs were flushed here: it takes another pass.
+  if (journal->turns == turns) {
+    journal->is_other_free = is_free;
+  }
+  pthread_mutex_unlock(&journal->io_lock);
   atomic_store(&journal->is_releasing, false);
 }
 
@@ -180,10 +197,11 @@ static bool journal_has_room(struct log_journal *journal)
   if (sync_journal_fits(&journal->file, &journal->group)) {
     return true;
   }
-  bool is_free = atomic_load(&journal->is_other_free);
+  bool is_free = journal->is_other_free;
   if (is_free) {
     sync_journal_turn(&journal->file);
-    atomic_store(&journal->is_other_free, false);
+    journal->is_other_free = false;
+    journal->turns++;
   }
   journal_submit_release(journal);
   return is_free;

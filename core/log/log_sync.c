@@ -43,14 +43,15 @@ bool log_sync_done(struct log *log, const struct log_sync_range *range)
 
 int log_forget_synced(struct log *log)
 {
-  if (atomic_load(&log->journaled_offset) == 0 || log->on_cut == NULL) {
-    return 0;
-  }
-  // What the journal does not say any more has to be in the segments: a crash may come before the cut.
-  TRY(log_flush(log, INT64_MAX));
-  // Until the cut is made (cut_publish()) the journal gets nothing more.
+  // Until the cut is made (cut_publish()) the journal gets nothing more. Said before anything is looked at: who gathers
+  // meanwhile says first that the journal has something, then looks whether he may.
   atomic_store(&log->is_cutting, true);
-  int result = log->on_cut(log->arg, log);
+  int result = 0;
+  if (atomic_load(&log->journaled_offset) != 0 && log->on_cut != NULL) {
+    // What the journal does not say any more has to be in the segments: a crash may come before the cut.
+    result = log_flush(log, INT64_MAX);
+    result = result < 0 ? result : log->on_cut(log->arg, log);
+  }
   atomic_store(&log->is_cutting, result == 0);
   return result;
 }
@@ -134,11 +135,15 @@ int log_sync_gather(struct log *log, int32_t partition, int64_t limit, struct sy
                              .end_offset = offset,
                              .log_start_offset = log_start_offset(log),
                              .length = (uint32_t)used};
-  sync_group_add(group, &entry);
   // Before the journal has it: whoever empties a journal flushes at least so far.
   if (offset > atomic_load(&log->journaled_offset)) {
     atomic_store(&log->journaled_offset, offset);
   }
+  // A truncation that began meanwhile may have found that there is nothing to forget (log_forget_synced()).
+  if (atomic_load(&log->is_cutting) || atomic_load(&log->cuts) != cuts) {
+    return ERR_LIMIT;
+  }
+  sync_group_add(group, &entry);
   return 0;
 }
 

@@ -324,17 +324,18 @@ static int visit_entries(const struct found_group *group, const uint8_t *buffer,
   return 0;
 }
 
-/// The id of a file whose header does not say it: that of the newest of the groups that the halves begin with.
+/// The id of a file whose header does not say it. A life of it begins with the first half, which so has a group of the
+/// newest life first, unless that is being written over: by then the second half has groups of it. Sequence numbers say
+/// nothing, as each life begins with 1.
 static int guess_id(struct sync_journal *journal, uint8_t *buffer)
 {
-  uint64_t newest = 0;
-  for (int half = 0; half < 2; half++) {
+  int found = 0;
+  for (int half = 0; half < 2 && found == 0; half++) {
     struct found_group group;
     int64_t pos = half_pos(journal, half);
-    int found = journal->half_bytes == 0 ? 0 : read_group(journal, pos, pos + journal->half_bytes, buffer, &group);
+    found = journal->half_bytes == 0 ? 0 : read_group(journal, pos, pos + journal->half_bytes, buffer, &group);
     TRY(found);
-    if (found > 0 && group.sequence > newest) {
-      newest = group.sequence;
+    if (found > 0) {
       memcpy(journal->id.bytes, buffer + 24, sizeof journal->id.bytes);
     }
   }

@@ -11,6 +11,52 @@ local requests = require "spec.support.requests"
 local CUTS = tonumber(os.getenv "CUTS") or 20
 local KIB = 1024
 
+describe("A power failure soon after a topic was made", function()
+  -- The names of the partition's folder and files are brought to disk with its first flush; the sync journal
+  -- acknowledges before that.
+  for what, numbers in pairs {
+    ["the folder"] = { 0, 0 },                                     -- no name that was not brought to disk, no bytes
+    ["the contents of all its files"] = { 0.9, 0, 0 },             -- all names, no bytes
+    ["some of its files"] = { 0.9, 0.9, 0.9, 0 },                  -- most names, no bytes
+  } do
+    it(("takes nothing that was acknowledged with %s"):format(what), function()
+      local folder = brokers.temp_dir(true)
+      local data = folder .. "/data"
+      assert(os.execute(("mkdir '%s'"):format(data)) == 0)
+      local supply = power.new(data)
+      local broker = brokers.start { data = data, env = supply.env, set = { "metadata=" .. folder .. "/luka.mdb" } }
+      local client = broker:connect()
+      local function create(name)
+        return requests.create(client, name, { configs = { ["luka.producer.type"] = "sync" } })
+      end
+      local first = create "first"
+      requests.wait_until("the journal is there", function()
+        requests.append(client, first, records.batch())
+        return load.size_of(data .. "/luka.sync-journal") > 0
+      end)
+      -- It is used from the next append on that finds it ready, which the first topic's records tell.
+      for _ = 1, 20 do requests.append(client, first, records.batch()) end
+      local fresh = create "fresh"
+      for offset = 0, 4 do assert.equal(offset, requests.append(client, fresh, records.batch())) end
+      local at = requests.end_offset(client, first)
+      client:close()
+      assert.equal("signal 9", broker:kill())
+      local drawn = 0
+      supply:cut(function()
+        drawn = drawn + 1
+        return numbers[drawn] or 0
+      end)
+      broker = broker:restart()
+      client = broker:connect()
+      assert.equal(5, requests.end_offset(client, requests.find(client, "fresh")))
+      assert.equal(at, requests.end_offset(client, requests.find(client, "first")))
+      assert.truthy(broker:log():find("fresh-0: 5 records from offset 0 on come from the sync journal", 1, true))
+      client:close()
+      assert.equal(0, broker:stop())
+    end)
+  end
+end)
+
 describe("A power failure under load", function()
   for _, case in ipairs {
     { segment_bytes = 1024 * KIB, set = { "log_flush_offset_checkpoint_interval_ms=50",

@@ -121,6 +121,34 @@ describe("A topic with luka.producer.type=sync", function()
     assert.equal(at + 4, requests.end_offset(client, topic))
   end)
 
+  it("keeps its journal over a clean stop for a log that does not open, wherever that lies now", function()
+    local root = brokers.temp_dir(true)
+    local function at(path) return ("%s/b/t-0/%s"):format(root, path) end
+    local function sh(command, ...) assert.equal(0, os.execute(command:format(...))) end
+    start { data = root .. "/a", set = { "workers=2", "data=" .. root .. "/b" } }
+    wait_for_journal(create("other", {}, 2)) -- one partition in each directory
+    local topic = create("t", {})
+    for _ = 1, 20 do requests.append(client, topic, records.batch()) end
+    client:close()
+    broker:kill()
+    -- The disk has nothing of it but what the journal says; its folder was moved to another directory.
+    sh("mv '%s/a/t-0' '%s/b'", root, root)
+    sh(": >'%s'; rm -f '%s'; mkdir '%s'", at "00000000000000000000.log", at "leader-epoch-checkpoint", at "leader-epoch-checkpoint")
+    broker = broker:restart()
+    assert.truthy(broker:log():find "sync journal is kept as it is: 1 partitions")
+    assert.equal(0, broker:stop())
+    sh("rmdir '%s'", at "leader-epoch-checkpoint")
+    broker = broker:restart()
+    client = broker:connect()
+    assert.equal(20, requests.end_offset(client, topic))
+    client:close()
+    assert.equal(0, broker:stop())
+    broker = broker:restart()
+    client = broker:connect()
+    assert.equal(20, requests.end_offset(client, topic))
+    assert.is_nil(broker:log():find("sync journal", 1, true))
+  end)
+
   for what, damage in pairs {
     ["its header"] = function(file) file:write(("x"):rep(4096)) end,
     ["all of it"] = function(file) for _ = 1, 100 do file:write(("y"):rep(4096)) end end,

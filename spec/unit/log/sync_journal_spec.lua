@@ -168,6 +168,19 @@ describe("A sync journal", function()
     assert.same({ offsets(0, 3), "ERR_CORRUPT" }, { found, opened })
   end)
 
+  it("is read without its header from where it was last reset, whatever is left from before", function()
+    local journal = create(dir)
+    local offset = 0
+    while put(journal, offset) do offset = offset + 1 end
+    C.sync_journal_turn(journal)
+    while put(journal, offset) do offset = offset + 1 end
+    assert.equal(0, C.sync_journal_reset(journal))
+    for at = 100, 101 do put(journal, at) end
+    C.sync_journal_close(journal)
+    poke(dir, 0, ("\0"):rep(ALIGN))
+    assert.same(offsets(100, 101), (read(dir)))
+  end)
+
   it("is empty when something else lies there", function()
     for _, bytes in ipairs { "", "text", ("\1"):rep(ALIGN), ("\2"):rep(ALIGN + 2 * HALF + 17) } do
       local file = assert(io.open(path_of(dir), "wb"))
