@@ -17,6 +17,7 @@
 #include "api/request.h"
 #include "api/request_private.h"
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "metadata/image.h"
@@ -204,6 +205,7 @@ static void dispatch_stop(void *arg, struct worker *server_worker)
 {
   struct api *api = arg;
   struct api_worker *worker = server_worker->user;
+  CHECK(worker->appends.used_count == 0); // each append that was gathered has a frame, and all frames are given back
   atomic_store_explicit(&api->counters[worker->index], NULL, memory_order_release);
   fetch_stop(worker);
   while (worker->free_requests != NULL) {

@@ -131,6 +131,7 @@ static void produce_appended(struct append_job *job)
   }
   if (part->pooled != NULL) {
     record_buffer_destroy(&part->pooled->packed);
+    partition_unref(part->pooled->found);
   }
   produce_release(part->produce);
 }

@@ -131,13 +131,12 @@ static void produce_pool_done(struct pool_job *job)
   produce_keep_texts(pooled, req);
   if (part->error != WIRE_NONE) {
     record_buffer_destroy(&pooled->packed);
+    partition_unref(pooled->found);
   } else if (pooled->packed.size > 0) {
     produce_append(part, pooled->found, pooled->packed.bytes, pooled->packed.size);
   } else {
     produce_append(part, pooled->found, (uint8_t *)(uintptr_t)part->records.data, part->verdict.header.size);
   }
-  partition_unref(pooled->found);
-  pooled->found = NULL;
   if (req->client != NULL && --req->client->hold_count == 0) {
     connection_resume(req->frame->conn);
   }

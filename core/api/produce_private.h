@@ -40,7 +40,7 @@ struct produce_part {
 struct produce_pooled {
   struct pool_job job;         ///< the turn
   struct produce_part *part;   ///< whose it is
-  struct partition *found;     ///< where the batch goes; referenced during the turn
+  struct partition *found;     ///< where the batch goes; referenced until it has been appended, or refused
   struct batch_rules rules;    ///< what it is validated by
   struct arena arena;          ///< for texts of the verdict, until they are copied to the request's
   struct record_buffer packed; ///< the batch in the topic's codec, owned; empty when the client's bytes are used

@@ -39,8 +39,7 @@ int file_write_at(int fd, const void *bytes, size_t size, int64_t pos);
 /// Writes all of `count` buffers at `pos` with as few pwritev(2) as the kernel allows; `parts` is used up.
 int file_write_vector_at(int fd, struct iovec *parts, int count, int64_t pos);
 
-/// The same for what is in the page cache, with one preadv2(RWF_NOWAIT): `got` may be less than asked for
-/// anywhere, and 0 at
+/// Reads what is in the page cache, with one preadv2(RWF_NOWAIT): `got` may be less than asked for anywhere, and 0 at
 /// the end of the file. Where the file system does not support that, it reads as file_read_some_at() does.
 ///
 /// @return 0, ERR_AGAIN when the first byte is not in the page cache, ERR_IO ...

@@ -34,7 +34,7 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), v
 int thread_set_batch(bool is_batch)
 {
   int policy = sched_getscheduler(0); // Linux: 0 is the calling thread
-  if (policy != SCHED_OTHER && policy != SCHED_BATCH) {
+  if (policy != (is_batch ? SCHED_OTHER : SCHED_BATCH)) {
     return error_set(ERR_INVALID, "the thread has scheduling policy %d", policy);
   }
   struct sched_param none = {.sched_priority = 0};

@@ -17,5 +17,6 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), v
 /// Has the scheduler treat the calling thread as one that does much work (SCHED_BATCH): when it is woken it does not
 /// interrupt who runs, but gets its equal share as before. Or as any other (SCHED_OTHER).
 ///
-/// @return 0, ERR_INVALID where the broker was started with another policy, which stays; ERR_PERMISSION ...
+/// @return 0; ERR_INVALID when the policy is not the one to change from, as when the broker was started with another,
+/// which stays; ERR_PERMISSION and others where the system refuses
 int thread_set_batch(bool is_batch);

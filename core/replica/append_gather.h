@@ -28,7 +28,7 @@ enum {
 
 /// What waits for one partition.
 struct append_row {
-  struct partition *part;    ///< borrowed until the end of the turn; NULL: nothing waits
+  struct partition *part;    ///< borrowed until its jobs are submitted; NULL: nothing waits
   struct append_job *newest; ///< the last one; each `next` is the one before
   struct append_job *oldest; ///< the first one
   size_t bytes;              ///< of their batches
@@ -47,7 +47,7 @@ struct append_gather {
 /// Adds an append, to be submitted at the end of the turn, or now when there is enough. The same rules as for
 /// partition_submit(): it may be done when this returns. Not from inside `done`.
 ///
-/// @param part  borrowed until the end of the turn
+/// @param part  borrowed until the job is done: found in this turn, or referenced by the caller
 /// @param job   taken
 void append_gather_add(struct append_gather *gather, struct partition *part, struct append_job *job);
 
