@@ -23,10 +23,11 @@
 #include "network/server_private.h"
 
 enum {
-  INPUT_LENGTH_SIZE = 4,          // bytes of a frame's length
-  INPUT_TURN_BYTES = 192 * 1024,  // read from one connection before others have their turn
-  INPUT_FREE_FRAMES_MAX = 1024,   // frame structs a worker keeps for reuse
-  INPUT_AHEAD_BYTES = 256 * 1024, // large frames read at once; more would leave the processor's cache
+  INPUT_LENGTH_SIZE = 4,            // bytes of a frame's length
+  INPUT_TURN_BYTES = 192 * 1024,    // read from one connection before others have their turn
+  INPUT_FREE_FRAMES_MAX = 1024,     // frame structs a worker keeps for reuse
+  INPUT_AHEAD_BYTES = 256 * 1024,   // large frames read at once; more would leave the processor's cache
+  INPUT_EXPECT_BYTES = 1152 * 1024, // frames up to here are expected again, as of a batch of Kafka's usual 1 MiB
 };
 
 static struct frame *frame_new(struct connection *conn, size_t start, size_t size)
@@ -252,7 +253,8 @@ static size_t input_ahead(size_t size, size_t most)
 /// The size of the next buffer, `need` or more.
 static size_t input_buffer_size(const struct connection *conn, size_t need)
 {
-  size_t ahead = conn->in_large == 0 ? 0 : input_ahead(conn->in_large, INPUT_AHEAD_BYTES);
+  bool is_expected = conn->in_large > 0 && conn->in_large <= INPUT_EXPECT_BYTES;
+  size_t ahead = is_expected ? input_ahead(conn->in_large, INPUT_AHEAD_BYTES) : 0;
   if (ahead <= need || conn->held_bytes > INPUT_AHEAD_BYTES || !connection_has_memory(conn, ahead)) {
     return need;
   }

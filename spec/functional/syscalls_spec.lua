@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the hot paths ask of the kernel, as DESIGN.md promises: a produce is one write of the log and no fsync, or one
--- where its topic asks for that; a fetch of what was written lately is one sendfile and no read of the log, or, where the records are few, one read.
+-- where its topic asks for that; a fetch of what was written lately is one sendfile and no read of the log, or, where the
+-- records are few, one read.
 local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"

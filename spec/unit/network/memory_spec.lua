@@ -44,6 +44,23 @@ describe("Request memory", function()
     end
   end)
 
+  it("is not taken before the length is there by a connection whose last request was larger than usual batches are", function()
+    local server = tcp.serve { max_request_memory = 64 * 1024 * KIB }
+    local client, other = server:connect(), server:connect()
+    client:send(echo_frame(3 * 1024 * KIB))
+    client:answer()
+    server:wait("request_memory", 0)
+    client:send(echo_frame(100):sub(1, 3))
+    for _ = 1, 20 do
+      other:send(echo_frame(100))
+      other:answer()
+      server:wait("request_memory", 0)
+    end
+    client:send(echo_frame(100):sub(4))
+    assert.equal(98, #client:answer())
+    server:stop()
+  end)
+
   it("has a large request wait when it is all taken, unread, until some is given back", function()
     local server = tcp.serve { max_request_memory = 256 * KIB }
     local first, second = server:connect(), server:connect()
