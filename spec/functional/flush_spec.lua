@@ -5,6 +5,7 @@ local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 local strace = require "spec.support.strace"
+local sync_journal = require "spec.support.sync_journal"
 
 local SLOW = { "fdatasync:delay_enter=1000000" }
 
@@ -91,6 +92,7 @@ describe("A topic with luka.producer.type=sync", function()
     end)
 
     it("acknowledges a repeat when the first one is on disk, not before", function()
+      sync_journal.wait(broker.data, client, create(client, "journaled", { ["luka.producer.type"] = "sync" }))
       local other = broker:connect()
       local counts = strace.count(broker.pid, function()
         -- The first one asks for nothing, so its connection goes on at once.
@@ -102,7 +104,7 @@ describe("A topic with luka.producer.type=sync", function()
         assert.same({ nil, "timeout" }, { other:receive_frame(10) })
         assert.same({ 0, 1 }, answer(other, sent))
       end, SLOW)
-      assert.same({ 1, 1 }, { counts.pwritev, counts.fdatasync })
+      assert.same({ 2, 1 }, { counts.pwritev, counts.fdatasync }) -- of the log once, of the sync journal once
       assert.equal(2, requests.end_offset(client, topic))
       other:close()
     end)

@@ -4,6 +4,7 @@ local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 local strace = require "spec.support.strace"
+local sync_journal = require "spec.support.sync_journal"
 
 local function set(client, topic, value)
   local answer = client:ask("IncrementalAlterConfigs", 1, { validate_only = false, resources = { { resource_type = 2,
@@ -24,13 +25,10 @@ if strace.WORKS then
         set(client, topic, "sync")
         requests.wait_until("the log is flushed", function() return (counts().fdatasync or 0) >= 2 end)
       end)
+      sync_journal.wait(broker.data, client, topic)
       local last
-      -- The first of them may take a flush of the segment, while the sync journal is made.
-      requests.wait_until("records go into the sync journal", function()
-        local counts = strace.count(broker.pid, function() last = requests.append(client, topic, batch) end)
-        assert.is_true(counts.fdatasync >= 1)
-        return counts.pwritev == 2 and counts.fdatasync == 1
-      end)
+      local counts = strace.count(broker.pid, function() last = requests.append(client, topic, batch) end)
+      assert.same({ 2, 1 }, { counts.pwritev, counts.fdatasync })
       set(client, topic, "async")
       assert.same({ pwritev = 1 }, strace.count(broker.pid, function() requests.append(client, topic, batch) end))
       assert.equal(last + 2, requests.end_offset(client, topic))

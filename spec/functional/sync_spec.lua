@@ -6,8 +6,9 @@ local configs = require "spec.support.configs"
 local load = require "spec.support.load"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
+local sync_journal = require "spec.support.sync_journal"
 
-local JOURNAL = "/luka.sync-journal"
+local JOURNAL = "/" .. sync_journal.NAME
 
 describe("A topic with luka.producer.type=sync", function()
   local broker, client
@@ -31,12 +32,18 @@ describe("A topic with luka.producer.type=sync", function()
     return requests.create(client, name, { configs = settings, partitions = partitions })
   end
 
-  --- Appends until the sync journal is there and used: the first ones ask for it.
-  local function wait_for_journal(topic)
-    requests.wait_until("the journal is there", function()
-      requests.append(client, topic, records.batch())
-      return load.size_of(broker.data .. JOURNAL) > 0
-    end)
+  local function wait_for_journal(topic) sync_journal.wait(broker.data, client, topic) end
+
+  --- Starts the broker again, after kill -9 or a clean stop.
+  local function restart(is_clean)
+    client:close()
+    if is_clean then
+      assert.equal(0, broker:stop())
+    else
+      broker:kill()
+    end
+    broker = broker:restart()
+    client = broker:connect()
   end
 
   after_each(function()
@@ -78,15 +85,9 @@ describe("A topic with luka.producer.type=sync", function()
       for _ = 1, 20 do requests.append(client, topic, records.batch(), { partition = partition }) end
       at[partition] = requests.end_offset(client, topic, partition)
     end
-    client:close()
-    broker:kill()
-    broker = broker:restart()
-    client = broker:connect()
+    restart()
     for partition = 0, 2 do assert.equal(at[partition], requests.end_offset(client, topic, partition)) end
-    client:close()
-    broker:kill()
-    broker = broker:restart()
-    client = broker:connect()
+    restart()
     assert.is_nil(broker:log():find("sync journal", 1, true))
   end)
 
@@ -98,10 +99,7 @@ describe("A topic with luka.producer.type=sync", function()
     for i, size in ipairs { 100, 200000, 300000, 900000, 100 } do
       assert.equal(before + i - 1, requests.append(client, topic, records.sized(size)))
     end
-    client:close()
-    assert.equal(0, broker:stop())
-    broker = broker:restart()
-    client = broker:connect()
+    restart(true)
     assert.equal(before + 5, requests.end_offset(client, topic))
   end)
 
@@ -114,10 +112,7 @@ describe("A topic with luka.producer.type=sync", function()
       configs.set(client, topic, { ["luka.producer.type"] = kind })
       assert.equal(at + i - 1, requests.append(client, topic, records.batch()))
     end
-    client:close()
-    broker:kill()
-    broker = broker:restart()
-    client = broker:connect()
+    restart()
     assert.equal(at + 4, requests.end_offset(client, topic))
   end)
 
@@ -141,10 +136,7 @@ describe("A topic with luka.producer.type=sync", function()
     broker = broker:restart()
     client = broker:connect()
     assert.equal(20, requests.end_offset(client, topic))
-    client:close()
-    assert.equal(0, broker:stop())
-    broker = broker:restart()
-    client = broker:connect()
+    restart(true)
     assert.equal(20, requests.end_offset(client, topic))
     assert.is_nil(broker:log():find("sync journal", 1, true))
   end)

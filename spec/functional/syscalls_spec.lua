@@ -6,6 +6,7 @@ local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 local strace = require "spec.support.strace"
+local sync_journal = require "spec.support.sync_journal"
 
 if strace.WORKS then
   describe("A broker's system calls", function()
@@ -31,18 +32,16 @@ if strace.WORKS then
 
     it("are a write of the log, one of the sync journal and one fdatasync for a produce with luka.producer.type=sync", function()
       local sync = requests.create(client, "sync", { configs = { ["luka.producer.type"] = "sync" } })
-      local counts
-      -- The first ones have the journal made, and take a flush of the segment.
-      requests.wait_until("the journal is used", function()
-        counts = strace.count(broker.pid, function() requests.append(client, sync, batch) end)
-        return counts.pwritev == 2
-      end)
+      sync_journal.wait(broker.data, client, sync)
+      local counts = strace.count(broker.pid, function() requests.append(client, sync, batch) end)
       assert.same({ pwritev = 2, pread64 = 1, fdatasync = 1 }, counts)
     end)
 
     it("are a few fdatasyncs for many such produces at once", function()
       local sync = requests.create(client, "sync", { configs = { ["luka.producer.type"] = "sync" } })
       requests.append(client, sync, batch)
+      sync_journal.wait(broker.data, client,
+        requests.create(client, "journaled", { configs = { ["luka.producer.type"] = "sync" } }))
       local clients, sent = {}, {}
       for i = 1, 20 do clients[i] = broker:connect() end
       local counts = strace.count(broker.pid, function()
@@ -55,6 +54,16 @@ if strace.WORKS then
       -- One for the first of them, one for those that came meanwhile, and one more where the machine is slow.
       assert.is_true(counts.fdatasync >= 1 and counts.fdatasync <= 3, counts.fdatasync)
       assert.equal(21, requests.end_offset(client, sync))
+    end)
+
+    it("give each whole 4 MiB of a segment to the disk early, and sync nothing", function()
+      local PIECE_MIB, PIECES = 4, 2
+      local large = records.batch { records = { ("v"):rep(1024 * 1024 - 200) } }
+      local counts = strace.count(broker.pid, function(counts)
+        for _ = 1, PIECES * PIECE_MIB + 2 do requests.append(client, topic, large) end
+        requests.wait_until("write-back was begun", function() return (counts().sync_file_range or 0) >= PIECES end)
+      end)
+      assert.same({ PIECES, nil, nil }, { counts.sync_file_range, counts.fsync, counts.fdatasync })
     end)
 
     it("are one receive and one write for a pipeline of large batches", function()
@@ -92,8 +101,8 @@ if strace.WORKS then
     end)
 
     it("are one sync more for the first records of a partition, which bring the name of its topic to disk", function()
-      local sync = requests.create(client, "sync", { configs = { ["luka.producer.type"] = "sync" } })
-      local counts = strace.count(broker.pid, function() requests.append(client, sync, batch) end)
+      local flushed = requests.create(client, "flushed", { configs = { ["flush.messages"] = "1" } })
+      local counts = strace.count(broker.pid, function() requests.append(client, flushed, batch) end)
       -- partition.metadata, the folder, the folder that it is in, the leader epochs and the folder again.
       assert.same({ 1, 5 }, { counts.fdatasync, counts.fsync })
     end)
