@@ -59,12 +59,6 @@ int index_file_zero(const char *path, size_t entry_size, uint32_t first, uint32_
 
 int index_file_sync(const char *path)
 {
-  int fd = -1;
-  int result = file_open(path, FILE_WRITE, &fd);
-  if (result < 0) {
-    return result == ERR_NOT_FOUND ? 0 : result;
-  }
-  result = file_sync(fd);
-  file_close(fd);
-  return result;
+  int result = file_sync_path(path);
+  return result == ERR_NOT_FOUND ? 0 : result;
 }

@@ -428,17 +428,11 @@ static int log_flush_segments(struct log *log, int64_t from_offset, int64_t to_o
   return 0;
 }
 
-/// Gives back blocks that the active segment was allotted for more; those of `preallocate` it keeps.
-static int log_unreserve(struct log *log)
+int log_unreserve(struct log *log, struct segment *seg)
 {
-  struct segment *seg = log_active(log);
-  const struct log_config *config = log_get_config(log);
-  if (seg->reserved_pos == 0 || config->preallocate) {
-    return 0;
-  }
   struct log_file *file = NULL;
   TRY(log_open_segment(log, seg, &file));
-  int result = segment_unreserve(seg, log_file_fd(file), config);
+  int result = segment_unreserve(seg, log_file_fd(file), log_get_config(log));
   log_file_unref(file);
   return result;
 }
@@ -448,8 +442,11 @@ static int log_finish(struct log *log)
 {
   const char *dir = log_dir(log);
   struct segment_list *list = log_list(log);
-  TRY(log_unreserve(log));
-  TRY(segment_finish_indexes(log_active(log), dir, true));
+  struct segment *active = log_active(log);
+  if (active->reserved_pos > 0 && !log_get_config(log)->preallocate) {
+    TRY(log_unreserve(log, active)); // what `preallocate` has allotted stays
+  }
+  TRY(segment_finish_indexes(active, dir, true));
   for (int i = 0; i < list->count; i++) {
     TRY(segment_trim_indexes(list->segments[i], dir));
   }

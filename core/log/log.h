@@ -46,6 +46,12 @@ struct log_config {
   bool is_log_append_time;      ///< message.timestamp.type is LogAppendTime; kept here for the log's callers
 };
 
+/// Whether records of a log count, for readers and producers, only once they are on disk.
+static inline bool log_config_waits_for_disk(const struct log_config *config)
+{
+  return config->is_sync || config->flush_messages < INT64_MAX;
+}
+
 /// Kafka's defaults.
 void log_config_default(struct log_config *config);
 

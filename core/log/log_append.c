@@ -342,11 +342,7 @@ static int append_close_segment(struct log *log, struct segment *seg)
 {
   TRY(segment_finish_indexes(seg, log_dir(log), true));
   if (seg->reserved_pos > 0 || log_get_config(log)->preallocate) {
-    struct log_file *file = NULL;
-    TRY(log_open_segment(log, seg, &file));
-    int result = segment_unreserve(seg, log_file_fd(file), log_get_config(log));
-    log_file_unref(file);
-    TRY(result);
+    TRY(log_unreserve(log, seg));
   }
   return 0;
 }

@@ -234,7 +234,7 @@ int log_manager_open_entry(struct log_manager *mgr, struct log_entry *entry, str
     // Also where there was no folder: its name may not have been on disk yet.
     result = log_manager_replay(mgr, log, entry->partition);
   }
-  if (result == 0 && (args.config.is_sync || args.config.flush_messages < INT64_MAX)) {
+  if (result == 0 && log_config_waits_for_disk(&args.config)) {
     // Readers see all of it from now on. What a crash left in the page cache is not on disk yet.
     result = log_flush(log, INT64_MAX);
   }

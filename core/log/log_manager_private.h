@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/epoch.h"
+#include "base/list.h"
 #include "event/pool.h"
 #include "event/timer.h"
 #include "log/deletion.h"
@@ -62,7 +63,7 @@ struct log_entry {
   int64_t offsets[LOG_DIR_CHECKPOINT_COUNT]; ///< as last checkpointed, -1: no line
   bool may_have_holes;                       ///< it was compacted, or Kafka wrote it; set before it is opened
   int64_t flushed_end;                       ///< log end at the last flush pass: unchanged means quiet
-  struct log_entry *write_back_next;         ///< waits for write-back after this one
+  struct list write_back_node;               ///< in the `waiting` of a log_write_back, or alone
   _Atomic(bool) is_filled;                   ///< it waits for write-back; set by its appender, cleared by the job
 };
 
@@ -206,8 +207,7 @@ struct log_dir_writer {
 struct log_write_back {
   struct log_manager *mgr; ///< whose
   struct pool_job job;     ///< one log at a time
-  struct log_entry *first; ///< waits longest; referenced, as all of them
-  struct log_entry *last;  ///< waits shortest
+  struct list waiting;     ///< entries, each referenced; the first waits longest
   bool is_running;         ///< the job is on its way
 };
 

@@ -96,8 +96,7 @@ struct log *log_manager_log_of(struct log_manager *mgr, const struct log_entry *
 /// Tells the owner of a log that was flushed, if it may wait for that.
 static void tell_flushed(struct log_manager *mgr, struct log_entry *entry, struct log *log)
 {
-  const struct log_config *config = log_get_config(log);
-  if (mgr->hooks.log_flushed == NULL || (config->flush_messages == INT64_MAX && !config->is_sync)) {
+  if (mgr->hooks.log_flushed == NULL || !log_config_waits_for_disk(log_get_config(log))) {
     return;
   }
   pthread_mutex_lock(&mgr->lock);

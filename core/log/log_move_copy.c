@@ -187,12 +187,7 @@ int log_move_sync(struct log_move *move, struct move_segment *part)
       continue;
     }
     char *path = segment_path(move->dir, part->base_offset, segment_suffixes[i]);
-    int fd = -1;
-    int result = file_open(path, FILE_WRITE, &fd);
-    if (result == 0) {
-      result = file_sync(fd);
-    }
-    file_close(fd);
+    int result = file_sync_path(path);
     mem_free(path);
     TRY(log_move_blame(move, false, result));
     part->synced[i] = part->copied[i];

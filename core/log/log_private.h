@@ -148,6 +148,9 @@ int log_forget_synced(struct log *log);
 /// @return 0, ERR_NOT_FOUND (the segment was deleted), ERR_NO_FILES, ERR_IO ...
 int log_open_segment(struct log *log, struct segment *seg, struct log_file **file);
 
+/// Gives back the blocks beyond the end of the active segment, also those of `preallocate`. While holding the appender.
+int log_unreserve(struct log *log, struct segment *seg);
+
 /// Begins a new active segment. Appender. @param base_offset  at least the log's end
 int log_roll_to(struct log *log, int64_t base_offset, int64_t now_ms);
 

@@ -97,21 +97,20 @@ bool log_slice_probe(struct log_slice *slice)
     return true;
   }
   int fd = log_file_fd(slice->file);
-  if (!file_is_cached(fd, slice->pos, (size_t)slice->length)) {
-    return false;
-  }
   int64_t pos = slice->pos;
   int64_t size = slice->length;
   log_file_round(&pos, &size);
   int64_t end = 0;
   if (file_size(fd, &end) == 0) {
     size = pos + size < end ? size : end - pos;
-    if (size > 0 && file_is_cached(fd, pos, (size_t)size)) {
-      log_file_touch(slice->file, pos, size);
-    }
+    slice->is_warm = size > 0 && file_is_cached(fd, pos, (size_t)size);
   }
-  slice->is_warm = true;
-  return true;
+  if (slice->is_warm) {
+    log_file_touch(slice->file, pos, size);
+  } else {
+    slice->is_warm = file_is_cached(fd, slice->pos, (size_t)slice->length);
+  }
+  return slice->is_warm;
 }
 
 int log_slice_load(struct log_slice *slice)

@@ -322,8 +322,7 @@ static int check_batches(struct segment_recovery *work)
   struct header_scan scan;
   struct batch_header header;
   int64_t pos = 0;
-  const struct log_config *config = log_get_config(work->recovery->log);
-  if (config->is_sync || config->flush_messages < INT64_MAX) {
+  if (log_config_waits_for_disk(log_get_config(work->recovery->log))) {
     // After a failed fsync the page cache may show records that are not on disk, and the next fsync would succeed.
     file_drop_cache(work->fd, work->pos);
   }

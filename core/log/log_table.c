@@ -72,6 +72,7 @@ struct log_entry *log_table_add(struct log_manager *mgr, const char *topic, int3
   entry->hash = hash_name(topic, partition);
   entry->state = LOG_ENTRY_OPENING;
   entry->refs = 1;
+  list_create(&entry->write_back_node);
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
     entry->offsets[i] = -1;
   }

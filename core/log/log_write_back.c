@@ -50,9 +50,7 @@ void log_manager_on_filled(void *arg)
   struct log_write_back *queue = &mgr->write_backs[log_entry_dir(entry) - mgr->dirs];
   if (mgr->is_running) {
     entry->refs++;
-    entry->write_back_next = NULL;
-    *(queue->first == NULL ? &queue->first : &queue->last->write_back_next) = entry;
-    queue->last = entry;
+    list_append(&queue->waiting, &entry->write_back_node);
     if (!queue->is_running) {
       queue->is_running = true;
       pool_submit_long(mgr->pool, &queue->job, write_back_run, NULL, NULL);
@@ -63,15 +61,13 @@ void log_manager_on_filled(void *arg)
   pthread_mutex_unlock(&mgr->lock);
 }
 
-/// Takes the log that waits longest; NULL: none does.
+/// Takes the log that waits longest, of those that are there.
 static struct log_entry *write_back_take(struct log_write_back *queue)
 {
-  struct log_entry *entry = queue->first;
-  if (entry != NULL) {
-    queue->first = entry->write_back_next;
-    // What is filled from now on asks again.
-    atomic_store(&entry->is_filled, false);
-  }
+  struct log_entry *entry = CONTAINER_OF(queue->waiting.next, struct log_entry, write_back_node);
+  list_remove(&entry->write_back_node);
+  // What is filled from now on asks again.
+  atomic_store(&entry->is_filled, false);
   return entry;
 }
 
@@ -89,10 +85,10 @@ static void write_back_run(struct pool_job *job)
   }
   pthread_mutex_lock(&mgr->lock);
   log_entry_unref(entry);
-  while (!mgr->is_running && queue->first != NULL) {
+  while (!mgr->is_running && !list_is_empty(&queue->waiting)) {
     log_entry_unref(write_back_take(queue));
   }
-  queue->is_running = queue->first != NULL;
+  queue->is_running = !list_is_empty(&queue->waiting);
   if (queue->is_running) {
     pool_submit_long(mgr->pool, &queue->job, write_back_run, NULL, NULL);
   }
@@ -104,6 +100,7 @@ void log_write_backs_create(struct log_manager *mgr, size_t dir_count)
   mgr->write_backs = mem_array(dir_count, sizeof *mgr->write_backs);
   for (size_t i = 0; i < dir_count; i++) {
     mgr->write_backs[i].mgr = mgr;
+    list_create(&mgr->write_backs[i].waiting);
   }
 }
 

@@ -112,12 +112,7 @@ int partition_metadata_begin(const char *folder, const struct uuid *topic_id)
 int partition_metadata_sync(const char *folder)
 {
   char *path = mem_printf("%s/partition.metadata", folder);
-  int fd = -1;
-  int result = file_open(path, FILE_READ, &fd);
-  if (result == 0) {
-    result = file_sync(fd);
-  }
-  file_close(fd);
+  int result = file_sync_path(path);
   mem_free(path);
   return result == ERR_NOT_FOUND ? 0 : result;
 }

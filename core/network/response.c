@@ -139,18 +139,6 @@ int response_finish(struct response *resp)
   return 0;
 }
 
-int response_from_writer(struct wire_writer *w, struct response **resp)
-{
-  struct response *made = response_new();
-  int result = response_take_writer(made, w);
-  if (result < 0) {
-    response_delete(made);
-    return result;
-  }
-  *resp = made;
-  return 0;
-}
-
 int response_take_writer(struct response *resp, struct wire_writer *w)
 {
   if (w->error < 0) {

@@ -73,14 +73,9 @@ int response_finish(struct response *resp);
 /// writer's splices is a `struct response_region` whose length is the splice's; it is copied, so it may lie in the
 /// request's arena.
 ///
-/// @param w          emptied on success (still to be destroyed, or used again); on failure untouched, and the regions
-///                   are still the caller's
-/// @param[out] resp  owned
-/// @return 0, the writer's error, ERR_LIMIT
-int response_from_writer(struct wire_writer *w, struct response **resp);
-
-/// The same into a response that is there: the one of response_begin() that lent the writer its room, or a new one.
-///
+/// @param resp  an empty one: that of response_begin() that lent the writer its room, or a new one
+/// @param w     emptied on success (still to be destroyed, or used again); on failure untouched, and the regions are
+///              still the caller's
 /// @return 0, the writer's error, ERR_LIMIT; on failure `resp` is empty, and still the caller's
 int response_take_writer(struct response *resp, struct wire_writer *w);
 

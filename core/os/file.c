@@ -210,6 +210,15 @@ int file_sync(int fd)
   return err == 0 ? 0 : error_set(ERR_IO, "fsync failed: %s", strerror(err));
 }
 
+int file_sync_path(const char *path)
+{
+  int fd = -1;
+  TRY(file_open(path, FILE_WRITE, &fd));
+  int result = file_sync(fd);
+  file_close(fd);
+  return result;
+}
+
 int file_sync_data(int fd)
 {
   int err = errinj_check(ERRINJ_FILE_SYNC);

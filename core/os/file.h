@@ -59,6 +59,9 @@ int file_sync(int fd);
 /// fdatasync; fails as file_sync() does.
 int file_sync_data(int fd);
 
+/// The same as file_sync() for a file by its name.
+int file_sync_path(const char *path);
+
 /// Has the kernel begin to write a region to the disk, without waiting for that; where the disk is busy it waits until
 /// the disk takes more, so only on the pool. A hint: nothing fails, and no failure of the disk is taken from the
 /// file_sync() that has to tell of it.

@@ -38,7 +38,7 @@ int64_t flush_safe_offset(const struct partition *part)
 {
   int64_t end_offset = log_end_offset(part->log);
   const struct log_config *config = log_get_config(part->log);
-  if (config->flush_messages == INT64_MAX && !config->is_sync) {
+  if (!log_config_waits_for_disk(config)) {
     return end_offset;
   }
   int64_t flushed_offset = log_recovery_point(part->log);
@@ -167,6 +167,15 @@ static void flush_turn(struct append_job *job)
   }
 }
 
+/// Gives the appender what became of a flush.
+static void flush_report(struct flush *flush, int result)
+{
+  flush->result = result;
+  flush->turn.change = flush_turn;
+  flush->turn.done = flush_free;
+  partition_submit(flush->part, &flush->turn);
+}
+
 /// On the pool.
 static void flush_work(struct pool_job *job)
 {
@@ -175,17 +184,15 @@ static void flush_work(struct pool_job *job)
   struct partition_state state;
   // A log that has a role now stays in memory until this job ends, whatever happens to the partition.
   partition_read_state(part, &state);
-  flush->result = partition_check_leader(&state);
-  if (flush->result == 0) {
-    flush->result = log_flush(part->log, INT64_MAX);
+  int result = partition_check_leader(&state);
+  if (result == 0) {
+    result = log_flush(part->log, INT64_MAX);
     partition_read_state(part, &state);
-    if (flush->result < 0 && partition_check_leader(&state) == 0) {
-      replica_manager_flush_failed(part->manager, part, flush->result);
+    if (result < 0 && partition_check_leader(&state) == 0) {
+      replica_manager_flush_failed(part->manager, part, result);
     }
   }
-  flush->turn.change = flush_turn;
-  flush->turn.done = flush_free;
-  partition_submit(part, &flush->turn);
+  flush_report(flush, result);
 }
 
 /// Without the sync journal.
@@ -219,10 +226,7 @@ static void flush_synced(struct log_sync *sync, int result)
 {
   struct flush *flush = CONTAINER_OF(sync, struct flush, sync);
   flush->bytes = sync->range.bytes;
-  flush->result = result;
-  flush->turn.change = flush_turn;
-  flush->turn.done = flush_free;
-  partition_submit(flush->part, &flush->turn);
+  flush_report(flush, result);
 }
 
 /// Has the sync journal take what is held, where it is for that. @return false: not now

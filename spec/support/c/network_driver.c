@@ -144,8 +144,8 @@ static struct response *echo_written(struct echo *echo, int64_t pos, int64_t len
   } else {
     wire_writer_raw(&w, ">", 1);
   }
-  struct response *resp = NULL;
-  CHECK(response_from_writer(&w, &resp) == 0);
+  struct response *resp = response_new();
+  CHECK(response_take_writer(resp, &w) == 0);
   memset(&first, 0xff, sizeof first); // it was copied
   memset(&second, 0xff, sizeof second);
   wire_writer_destroy(&w);
