@@ -6,6 +6,8 @@ local unit = require "spec.support.unit"
 
 local M = { VERSION = "4.4.0" }
 
+local JAVA = 17 -- the oldest that it runs on
+
 local HERE = "scripts/bench/kafka"
 
 local LOG = "-Dlog4j2.configurationFile=" .. HERE .. "/log4j2.properties"
@@ -28,12 +30,26 @@ share.coordinator.state.topic.min.isr=1
 
 local function has(program) return os.execute(("command -v %s >/dev/null 2>&1"):format(program)) == 0 end
 
+--- The major version of java; 0 when it does not say one.
+function M.java_version()
+  local pipe = io.popen "java -version 2>&1"
+  local said = pipe:read "*a"
+  pipe:close()
+  local major, minor = said:match 'version "(%d+)%.?(%d*)'
+  return tonumber(major == "1" and minor or major) or 0 -- what is 8 today was called 1.8
+end
+
+--- Whether jars() has found or fetched them.
+function M.has_jars() return M._jars ~= nil end
+
 --- The folder of its jars; fetched when it is not there yet. Nil and a sentence when that cannot be.
 ---
 ---@return string? folder
 ---@return string? why
 function M.jars()
   if not has "java" then return nil, "there is no java (apt-get install default-jdk-headless)" end
+  local version = M.java_version()
+  if version < JAVA then return nil, ("java is version %d, and Kafka %s needs %d"):format(version, M.VERSION, JAVA) end
   local cache = os.getenv "XDG_CACHE_HOME" or (os.getenv "HOME" or ".") .. "/.cache"
   local folder = ("%s/luka-bench/kafka-%s"):format(cache, M.VERSION)
   if M._jars or unit.read_file(folder .. "/complete") then

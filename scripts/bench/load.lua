@@ -55,6 +55,7 @@ function M.run(broker, words) return M.start(broker, words):finish() end
 ---@return table<string, number>  and `histogram`, a list of { upper bound in us, count }
 function M.figures(result)
   local latency = result.latency_us or {}
+  if result.requests == 0 then error("no request was answered", 0) end
   return {
     cpu_us_per_request = result.cpu_s / result.requests * 1e6,
     cpu_s_per_gb = result.bytes and result.bytes > 0 and result.cpu_s / result.bytes * 1e9 or nil,

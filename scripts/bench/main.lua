@@ -100,14 +100,35 @@ local function start(options, notes)
   if folder then
     list[2] = brokers.kafka(DATA .. "/kafka", { "log.segment.delete.delay.ms=200", "log.retention.check.interval.ms=500" })
   else
-    notes[#notes + 1] = "Apache Kafka is skipped: " .. why
+    notes[#notes + 1] = "Apache Kafka and its tools are skipped: " .. why
     say("%s", notes[#notes])
   end
   return list
 end
 
+--- Measures, or writes down why that failed: one disturbed measurement shall not cost all others. What it left running is
+--- ended. A broker that has died is the end, though.
+---
+---@param failures string[]
+---@param what string
+---@param action function
+---@return any ...  of the action; nothing when it failed
+local function attempt(failures, what, action, ...)
+  local found = { pcall(action, ...) }
+  if found[1] then return unpack(found, 2) end
+  local kept = {}
+  for _, broker in ipairs(up) do
+    if not process.is_alive(broker.pid) then error(found[2], 0) end
+    kept[broker.pid] = true
+    broker:disconnect()
+  end
+  process.kill_all(kept)
+  failures[#failures + 1] = ("%s: %s"):format(what, tostring(found[2]))
+  say("bench: %s", failures[#failures])
+end
+
 --- One round of one scenario: each side in turn.
-local function measure(scenario, round, brokers)
+local function measure(scenario, round, brokers, failures)
   local runs, names, sides = {}, {}, {}
   for _, broker in ipairs(scenario.measure and brokers or {}) do
     names[#names + 1] = broker.side
@@ -117,7 +138,9 @@ local function measure(scenario, round, brokers)
     names[#names + 1] = "limit"
     runs.limit = function() return scenario.limit(round) end
   end
-  for _, side in ipairs(M.turns(names, round)) do sides[side] = runs[side]() end
+  for _, side in ipairs(M.turns(names, round)) do
+    sides[side] = attempt(failures, ("%s, round %d, %s"):format(scenario.name, round, side), runs[side])
+  end
   return sides
 end
 
@@ -145,7 +168,7 @@ local function run(options)
   workload.LIMIT, workload.PAGES, workload.FOLDER = options.programs .. "/limit", options.programs .. "/pages", DATA
   local scenarios, report = require "scripts.bench.scenarios", require "scripts.bench.report"
   local list = M.chosen(scenarios.ALL, options.only)
-  local result = { rounds = options.rounds, notes = {}, scenarios = {}, machine = machine() }
+  local result = { rounds = options.rounds, notes = json.array {}, failures = json.array {}, scenarios = {}, machine = machine() }
   local start_s = process.now_s()
   local function progress(format, ...) say("%4.0f s  " .. format, process.now_s() - start_s, ...) end
 
@@ -165,17 +188,17 @@ local function run(options)
       if not scenario.once then
         progress("round %d of %d: %s", round, options.rounds, scenario.name)
         rounds[scenario] = rounds[scenario] or {}
-        rounds[scenario][round] = measure(scenario, round, brokers)
+        rounds[scenario][round] = measure(scenario, round, brokers, result.failures)
       end
     end
   end
   for _, scenario in ipairs(list) do
     if scenario.once then
       progress("once: %s", scenario.name)
-      rounds[scenario], series[scenario] = scenario.once(brokers)
+      rounds[scenario], series[scenario] = attempt(result.failures, scenario.name, scenario.once, brokers)
     end
   end
-  for at, scenario in ipairs(list) do result.scenarios[at] = report.scenario(scenario, rounds[scenario], series[scenario]) end
+  for at, scenario in ipairs(list) do result.scenarios[at] = report.scenario(scenario, rounds[scenario] or {}, series[scenario]) end
   for at = #brokers, 1, -1 do table.remove(brokers, at):stop() end
   result.seconds = process.now_s() - start_s
   return result
@@ -209,10 +232,10 @@ function M.main(words)
   end
   clean()
   if not done then return 1 end
+  io.write(require("scripts.bench.text").report(result)) -- first: whatever comes of the files, this is not lost
+  io.stdout:flush()
   unit.write_file(OUT .. "/results.json", json.encode(result, 1) .. "\n")
   unit.write_file(OUT .. "/index.html", require("scripts.bench.page").html(result))
-  io.write(require("scripts.bench.text").report(result))
-  io.stdout:flush()
   say("%s/results.json and %s/index.html have all of it", OUT, OUT)
   local _, failed = require("scripts.bench.report").verdict(result)
   return #failed > 0 and 1 or 0

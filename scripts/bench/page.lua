@@ -37,6 +37,7 @@ th:first-child, td:first-child { text-align: left; } summary { cursor: pointer; 
 
 local function spread(summary)
   if not summary then return "" end
+  if summary.count == 1 then return number(summary.median) end
   return ("%s <span class=\"dim\">%s to %s</span>"):format(number(summary.median), number(summary.min), number(summary.max))
 end
 
@@ -46,11 +47,12 @@ end
 
 local function numbers(scenario)
   local out = { "<details><summary>numbers</summary><div class=\"scroll\"><table><tr><th>figure</th><th>unit</th><th>Luka</th>"
-    .. "<th>Kafka</th><th>limit</th><th>Luka / Kafka</th><th>Luka / limit</th></tr>" }
+    .. "<th>Kafka</th><th>limit</th><th>reference</th><th>noise</th><th>Luka / Kafka</th><th>Luka / limit</th></tr>" }
   for _, row in ipairs(scenario.rows) do
-    out[#out + 1] = ("<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>"):format(
+    out[#out + 1] = ("<tr>" .. ("<td>%s</td>"):rep(9) .. "</tr>"):format(
       escape(row.title), escape(row.unit), spread(row.sides.luka), spread(row.sides.kafka), spread(row.sides.limit),
-      spread(row.ratios.kafka), spread(row.ratios.limit))
+      escape(row.reference or ""), row.noise_percent and ("%.0f %%"):format(row.noise_percent) or "", spread(row.ratios.kafka),
+      spread(row.ratios.limit))
   end
   out[#out + 1] = "</table></div></details>"
   return table.concat(out)
@@ -94,9 +96,13 @@ function M.html(result)
   local counts = report.verdict(result)
   local out = { '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     .. "<title>Luka: benchmark</title><style>" .. STYLE .. "</style></head><body><h1>Luka, measured</h1>" }
-  out[#out + 1] = ('<p class="dim">%d rounds in %.0f s on %s. Bars are medians, lines go from the least to the most.</p>'):format(
-    result.rounds, result.seconds, escape(result.machine))
+  out[#out + 1] = ('<p class="dim">%d rounds in %.0f s on %s. Bars are medians, lines go from the least to the most. '
+    .. 'Noise is how far the three rounds in the middle are apart, of the side where that is most.</p>'):format(result.rounds,
+    result.seconds, escape(result.machine))
   for _, note in ipairs(result.notes) do out[#out + 1] = ("<p>%s</p>"):format(escape(note)) end
+  for _, failure in ipairs(result.failures) do
+    out[#out + 1] = ('<p class="failed"><b>failed</b> %s</p>'):format(escape(failure))
+  end
   out[#out + 1] = ('<p>Checks, on the worst of the three rounds in the middle: <span class="held"><b>%d held</b></span>, '
     .. '<span class="failed"><b>%d failed</b></span>, %d skipped.'):format(counts.held, counts.failed, counts.skipped)
   for _, side in ipairs(plot.SIDES) do out[#out + 1] = ('<i class="%s"></i>%s'):format(side[1], side[2]) end

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page cache before and during a measurement. All commands print one line of JSON.
-//   pages touch BYTES     takes that much memory page by page and gives it back. In a virtual machine the first use of
-//   a
-//                         page makes the host find memory for it, which costs many times what writing it does; a page
-//                         that the guest has used before stays with it, whatever it is used for next. So anonymous
-//                         memory does as well as files, and needs no disk. Small pages: a huge one is touched once.
-//   pages drop FILE...    writes the files' dirty pages and drops them from the cache, so that reading is cold
+//   pages touch BYTES       takes that much memory page by page and gives it back
+//   pages drop FILE...      writes the files' dirty pages and drops them from the cache, so that reading is cold
 //   pages resident FILE...  how much of the files is in the cache, by mincore(2), which looks and does not read
+//
+// In a virtual machine the first use of a page makes the host find memory for it, which costs many times what writing
+// it does; a page that the guest has used before stays with it, whatever it is used for next. So anonymous memory does
+// as well as files, and needs no disk. Small pages: a huge one is touched once.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

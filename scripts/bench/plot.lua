@@ -69,7 +69,7 @@ local function decades(from, to)
   return low, high
 end
 
-local FRAME = { width = 560, height = 260, left = 64, right = 16, top = 12, bottom = 42 }
+local FRAME = { width = 560, height = 260, left = 64, right = 28, top = 12, bottom = 42 }
 
 --- Latencies by how rare they are: the further right, the fewer requests took as long.
 ---

@@ -105,16 +105,22 @@ function M.adopt(pid) running[pid] = true end
 --- A process has been seen to end.
 function M.forget(pid) running[pid] = nil end
 
---- Kills all that runs.
-function M.kill_all()
-  for pid in pairs(running) do signal.kill(-pid, signal.SIGKILL) end
+--- Kills all that runs, but for some.
+---
+---@param kept table<integer, boolean>?  pids
+function M.kill_all(kept)
+  local ending = {}
   for pid in pairs(running) do
+    if not (kept and kept[pid]) then ending[#ending + 1] = pid end
+  end
+  for _, pid in ipairs(ending) do signal.kill(-pid, signal.SIGKILL) end
+  for _, pid in ipairs(ending) do
     for _ = 1, 200 do
       if not M.is_alive(pid) then break end
       M.sleep(0.01)
     end
+    running[pid] = nil
   end
-  running = {}
 end
 
 --- Runs a program to its end; raises with what it said when it fails. What it printed.

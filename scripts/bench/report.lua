@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the rounds gave, put together for the table, the JSON and the page.
+local json = require "luka.native.json"
 local checks = require "scripts.bench.checks"
 local figures = require "scripts.bench.figures"
 local statistics = require "scripts.bench.statistics"
@@ -10,6 +11,8 @@ local M = {}
 ---@field figure string
 ---@field title string
 ---@field unit string
+---@field reference string?  what was found for the limit elsewhere
+---@field noise_percent number?  of the noisiest side, see statistics.noise_percent
 ---@field sides table<string, { median: number, min: number, max: number, values: number[] }>
 ---@field ratios table<string, { median: number, min: number, max: number, values: number[] }>  Luka's to the other side's
 
@@ -27,7 +30,27 @@ local M = {}
 ---@field seconds number  that all of it took
 ---@field machine string
 ---@field notes string[]  what was left out, and why
+---@field failures string[]  measurements that gave nothing, and why
 ---@field scenarios bench.Result[]
+
+--- What a figure's rounds say, with null for those that gave none: JSON has no holes.
+local function summary(values, count)
+  local out = statistics.summary(values, count)
+  if not out then return nil end
+  out.values = {}
+  for round = 1, count do out.values[round] = values[round] or json.null end
+  return out
+end
+
+--- The largest of the sides' noise.
+local function noise_percent(figure, rounds)
+  local most
+  for side in pairs(checks.SIDES) do
+    local found = statistics.noise_percent(statistics.of(rounds, side, figure), #rounds)
+    if found then most = math.max(most or 0, found) end
+  end
+  return most
+end
 
 --- One scenario.
 ---
@@ -36,20 +59,23 @@ local M = {}
 ---@param series table[]?  of points that it gave
 ---@return bench.Result
 function M.scenario(scenario, rounds, series)
-  local result = { name = scenario.name, title = scenario.title, rounds = #rounds, rows = {}, checks = {}, latency = {},
-    series = series or {} }
+  local result = { name = scenario.name, title = scenario.title, rounds = #rounds, rows = {}, checks = json.array {}, latency = {},
+    series = series or json.array {} }
+  local titles = {}
   for _, entry in ipairs(scenario.figures) do
     local figure = figures.get(entry)
-    local row = { figure = figure.key, title = figure.title, unit = figure.unit, sides = {}, ratios = {} }
+    titles[figure.key] = figure.title
+    local row = { figure = figure.key, title = figure.title, unit = figure.unit, sides = {}, ratios = {},
+      reference = scenario.reference and scenario.reference[figure.key], noise_percent = noise_percent(figure.key, rounds) }
     for side in pairs(checks.SIDES) do
-      row.sides[side] = statistics.summary(statistics.of(rounds, side, figure.key), #rounds)
-      if side ~= "luka" then row.ratios[side] = statistics.summary(statistics.ratios(rounds, side, figure.key), #rounds) end
+      row.sides[side] = summary(statistics.of(rounds, side, figure.key), #rounds)
+      if side ~= "luka" then row.ratios[side] = summary(statistics.ratios(rounds, side, figure.key), #rounds) end
     end
     result.rows[#result.rows + 1] = row
   end
   for _, check in ipairs(scenario.checks or {}) do
     local verdict = checks.judge(check, rounds)
-    verdict.figure, verdict.title = check.figure, figures.get(check.figure).title
+    verdict.figure, verdict.title = check.figure, titles[check.figure] or figures.get(check.figure).title
     result.checks[#result.checks + 1] = verdict
   end
   for side in pairs(checks.SIDES) do
@@ -59,13 +85,14 @@ function M.scenario(scenario, rounds, series)
   return result
 end
 
---- How many checks came out how, and a line for each that failed.
+--- How many checks came out how, and a line for each that failed, and for each measurement that did.
 ---
 ---@param report bench.Report
 ---@return { held: integer, failed: integer, skipped: integer } counts
 ---@return string[] failed
 function M.verdict(report)
   local counts, failed = { held = 0, failed = 0, skipped = 0 }, {}
+  for _, failure in ipairs(report.failures) do failed[#failed + 1] = failure:match "[^\n]*" end
   for _, scenario in ipairs(report.scenarios) do
     for _, check in ipairs(scenario.checks) do
       counts[check.state] = counts[check.state] + 1

@@ -16,11 +16,21 @@ local M = {}
 ---@field title string  what is done, with all numbers
 ---@field figures (string|bench.Figure)[]  keys of figures.lua, or figures of its own, in the order of the table
 ---@field checks bench.Check[]?
+---@field reference table<string, string>?  by figure: what was found for the limit's work before, see REFERENCE
 ---@field prepare (fun(broker: bench.Broker))?  before the first round
 ---@field measure (fun(broker: bench.Broker, round: integer): table<string, number>)?  in each round
 ---@field limit (fun(round: integer): table<string, number>)?  the machine's own limit, in each round
 ---@field once (fun(sides: bench.Broker[]): table<string, table<string, number>>[], table[]?)?  after the rounds: rounds of its
 ---   own, and series to plot
+
+-- What was found for the work of the limit program before there was one, each by itself, on a busy virtual machine of two
+-- cores whose memory had been touched. It tells how fast this machine is beside that one; nothing is checked against it.
+local REFERENCE = {
+  append = { cpu_s_per_gb = "0.3 - 0.6", mb_per_s = "1,100 - 1,400" },
+  send = { cpu_s_per_gb = "0.11", mb_per_s = "2,000 - 2,500" },
+  round_trips = { requests_per_s = "75,000" },
+  round_trip = { p50_us = "13", p99_us = "20 - 45" },
+}
 
 -- ---- throughput ----
 
@@ -29,7 +39,8 @@ local PRODUCE = words(BIG, "--depth", 4, "--acks", 1, "--requests", 30000, "--se
 local produce = {
   name = "produce",
   title = "produce: 1 KiB records in 64 KiB batches, 4 connections on 4 partitions, 4 requests deep, acks=1 "
-    .. "(limit: receive 256 KiB, CRC-32C, append)",
+    .. "(limit: receive 256 KiB, CRC-32C, append; reference: append alone)",
+  reference = REFERENCE.append,
   figures = { "cpu_s_per_gb", "mb_per_s" },
   checks = {
     { figure = "cpu_s_per_gb", over = "kafka", at_most = 0.45 },
@@ -64,7 +75,8 @@ local function fetch(name, codec, title)
   local topic = "data-" .. name
   local scenario = {
     name = name,
-    title = title .. ", 4 connections on 4 partitions, from the page cache (limit: sendfile of the same file)",
+    title = title .. ", 4 connections on 4 partitions, from the page cache (limit: sendfile of a partition's file)",
+    reference = REFERENCE.send,
     figures = { "cpu_s_per_gb", "mb_per_s" },
     checks = {
       { figure = "cpu_s_per_gb", over = "limit", at_most = 1.2 },
@@ -90,7 +102,9 @@ local SMALL = { "produce", "--partitions", 4, "--connections", 64, "--acks", 1 }
 
 local small = {
   name = "small",
-  title = "one-record requests: 100 bytes, 64 connections on 4 partitions, acks=1 (limit: answers, keeps nothing)",
+  title = "one-record requests: 100 bytes, 64 connections on 4 partitions, acks=1 (limit: answers, keeps nothing; reference: "
+    .. "round trips on one connection)",
+  reference = REFERENCE.round_trips,
   figures = { "cpu_us_per_request", "requests_per_s" },
   checks = { { figure = "cpu_us_per_request", over = "kafka", at_most = 0.25 } },
 }
@@ -103,16 +117,19 @@ function small.limit() return workload.limit({ "echo" }, words(SMALL, "--seconds
 
 local api = {
   name = "api",
-  title = "round trips of ApiVersions, the request that asks for nothing, 64 connections",
+  title = "round trips of ApiVersions, the request that asks for nothing, 64 connections (limit: answers one-record requests, "
+    .. "keeps nothing)",
   figures = { "requests_per_cpu_s", "cpu_us_per_request", "requests_per_s" },
   checks = { { figure = "requests_per_cpu_s", over = "kafka", at_least = 4 } },
   measure = function(broker) return load.figures(load.run(broker, { "api-versions", "--connections", 64, "--seconds", 1.5 })) end,
+  limit = small.limit,
 }
 
 local open = {
   name = "open",
   title = "open loop: 5,000 one-record requests/s at fixed times, 100 bytes, 64 connections on 4 partitions, acks=1 (limit: "
-    .. "answers, keeps nothing: what the machine and the generator add)",
+    .. "answers, keeps nothing: what the machine and the generator add; reference: a round trip)",
+  reference = REFERENCE.round_trip,
   figures = { "p50_us", "p99_us", "p999_us", "cpu_us_per_request" },
   checks = {
     { figure = "p99_us", over = "kafka", at_most = 0.4 },

@@ -98,7 +98,7 @@ function M.clients.once(sides)
   local figures = {}
   for _, broker in ipairs(sides) do
     figures[broker.side] = {}
-    if kafka.jars() then kafka_tools(broker, figures[broker.side]) end
+    if kafka.has_jars() then kafka_tools(broker, figures[broker.side]) end
     kcat(broker, figures[broker.side])
   end
   return { figures }

@@ -19,14 +19,14 @@ end
 ---
 ---@param values table<integer, number>  by round, with holes where there is none
 ---@param count integer  rounds
----@return { median: number, min: number, max: number, values: table<integer, number> }?
+---@return { median: number, min: number, max: number, count: integer, values: table<integer, number> }?
 function M.summary(values, count)
   local list = sorted(values, count)
   local n = #list
   if n == 0 then return nil end
   local half = math.floor((n + 1) / 2)
   local median = n % 2 == 1 and list[half] or (list[half] + list[half + 1]) / 2
-  return { median = median, min = list[1], max = list[n], values = values }
+  return { median = median, min = list[1], max = list[n], count = n, values = values }
 end
 
 --- A figure of one side by round.
@@ -101,6 +101,18 @@ function M.middle(values, count)
   local out = {}
   for at = 1 + cut, #list - cut do out[#out + 1] = list[at] end
   return out
+end
+
+--- How far the rounds in the middle are apart, in percent of the median: what a check can be trusted with. Nil for one
+--- value, and for a median of nothing.
+---
+---@param values table<integer, number>
+---@param count integer  rounds
+---@return number?
+function M.noise_percent(values, count)
+  local summary, middle = M.summary(values, count), M.middle(values, count)
+  if #middle < 2 or summary.median <= 0 then return nil end
+  return 100 * (middle[#middle] - middle[1]) / summary.median
 end
 
 return M

@@ -11,6 +11,7 @@ local function invented()
   local scenario = {
     name = "open",
     title = "open loop <5,000>",
+    reference = { p99_us = "20 - 45" },
     figures = { "p99_us", { key = "own", title = "its own figure", unit = "x" } },
     checks = { { figure = "p99_us", over = "kafka", at_most = 0.4 }, { figure = "p99_us", over = "limit", at_most = 1 } },
   }
@@ -21,8 +22,10 @@ local function invented()
       kafka = { p99_us = 200, histogram = { { 200, 100 } } },
     }
   end
-  local series = { { x = "partitions", y = "us", points = { { x = 10, y = 8, min = 7, max = 9 }, { x = 1000, y = 9, min = 9, max = 9 } } } }
+  local points = { { x = 10, y = 8, min = 7, max = 9 }, { x = 1000, y = 9, min = 9, max = 9 } }
+  local series = { { x = "partitions", y = "us", points = points } }
   return { rounds = 5, seconds = 61.4, machine = "2 cores", notes = { "Apache Kafka was here" },
+    failures = { "small, round 2, kafka: no <answer>\nand more" },
     scenarios = { report.scenario(scenario, rounds, series) } }
 end
 
@@ -37,13 +40,13 @@ describe("the report of the benchmark", function()
   it("counts the checks and names those that failed", function()
     local counts, failed = report.verdict(invented())
     assert.same({ held = 0, failed = 1, skipped = 1 }, counts)
-    assert.same({ "open: latency p99: at most 0.4 x Kafka, worst of the middle rounds 1.00" }, failed)
+    assert.same({ "small, round 2, kafka: no <answer>", "open: latency p99: at most 0.4 x Kafka, worst of the middle rounds 1.00" }, failed)
   end)
 
   it("is a table in which every row has its unit", function()
     local out = text.report(invented())
-    assert.truthy(out:find("latency p99 +us +150 +200 +%-   0.750 %(0.250..1.25%)\n"))
-    assert.truthy(out:find("its own figure +x +3.00"))
+    assert.truthy(out:find("latency p99 +us +150 +200 +%- +20 %- 45 +67 %%   0.750 %(0.250..1.25%)\n"))
+    assert.truthy(out:find("its own figure +x +3.00 +%- +%- +67 %%\n"))
     assert.truthy(out:find("check: latency p99 at most 0.4 x Kafka: failed, worst 1.00", 1, true))
     assert.truthy(out:find("check: latency p99 at most 1 x limit: skipped: no figure of limit", 1, true))
     assert.truthy(out:find("\nFAILED open: latency p99", 1, true))
@@ -64,6 +67,32 @@ describe("the report of the benchmark", function()
   it("is JSON with every round's value", function()
     local row = json.decode(json.encode(invented(), 1)).scenarios[1].rows[1]
     assert.same({ 50, 100, 150, 200, 250 }, row.sides.luka.values)
+  end)
+
+  it("has null for a round that gave nothing, be it the first", function()
+    local rounds = { {}, { luka = { p99_us = 5 }, kafka = { p99_us = 10 } }, { luka = { p99_us = 7 } } }
+    local result = report.scenario({ name = "open", title = "", figures = { "p99_us" } }, rounds)
+    local row = json.decode(json.encode(result, 1)).rows[1]
+    assert.same({ json.null, 5, 7 }, row.sides.luka.values)
+    assert.same({ json.null, 0.5, json.null }, row.ratios.kafka.values)
+  end)
+
+  it("has empty lists where there are no checks and nothing grows", function()
+    local out = json.encode(report.scenario({ name = "open", title = "", figures = {} }, {}))
+    assert.truthy(out:find('"checks": ?%[%]'))
+    assert.truthy(out:find('"series": ?%[%]'))
+  end)
+
+  it("has no spread of a single round", function()
+    local result = report.scenario({ name = "open", title = "", figures = { "p99_us" } },
+      { { luka = { p99_us = 5 }, kafka = { p99_us = 10 } } })
+    assert.truthy(text.scenario(result)[2]:find("5.00 +10.0 +%- +0.500$"))
+  end)
+
+  it("calls what is asked of a scenario's own figure by that figure's title", function()
+    local result = report.scenario({ name = "scale", title = "", figures = { { key = "own", title = "its own", unit = "x" } },
+      checks = { { figure = "own", at_most = 2 } } }, { { luka = { own = 1 } } })
+    assert.same({ "its own", "held" }, { result.checks[1].title, result.checks[1].state })
   end)
 
   it("writes numbers with three digits, and sets thousands off", function()

@@ -39,6 +39,13 @@ describe("the statistics of the benchmark", function()
     assert.same({}, statistics.middle({}, 0))
   end)
 
+  it("tells noise by the rounds in the middle, in percent of the median", function()
+    assert.equal(20, statistics.noise_percent({ 10, 1, 99, 9, 11 }, 5))
+    assert.equal(100, statistics.noise_percent({ 5, [3] = 15 }, 3))
+    assert.is_nil(statistics.noise_percent({ 5 }, 1))
+    assert.is_nil(statistics.noise_percent({ 0, 0, 0 }, 3))
+  end)
+
   it("adds up the latencies of all rounds, by bucket", function()
     local rounds = { { luka = { histogram = { { 10, 5 }, { 30, 1 } } } }, { luka = { histogram = { { 10, 1 }, { 20, 2 } } } },
       { kafka = {} } }
