@@ -4,7 +4,7 @@
 // that Kafka's brokers make before they ask theirs, and its results the answer.
 //
 //   here          resources and configs named twice, missing values, types of resources, broker ids, loggers
-//   controller    topics and brokers: names, values, existence (controller/alter_plan.h)
+//   controller    topics, brokers, groups, client metrics: names, values, existence (controller/alter_plan.h)
 #pragma once
 
 #include "api/topic_change.h"
