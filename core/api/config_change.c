@@ -254,18 +254,10 @@ static void config_change_check(struct topic_change *change, struct controller_a
                        arena_printf(&change->arena, "Unknown resource type %d", resource->type));
 }
 
-void config_change_submit(struct topic_change *change)
+void config_change_send(struct topic_change *change)
 {
   struct controller_alter *alter = &change->alter;
   bool is_open = false;
-  config_change_find_repeats(change);
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    if (alter->resources[i].error_code == WIRE_NONE) {
-      config_change_check(change, &alter->resources[i]);
-    }
-  }
-  // Once more: "1" and "+1" are the same broker.
-  config_change_find_repeats(change);
   for (int32_t i = 0; i < alter->resource_count; i++) {
     is_open = is_open || (alter->resources[i].error_code == WIRE_NONE && !alter->resources[i].is_settled);
   }
@@ -274,6 +266,20 @@ void config_change_submit(struct topic_change *change)
   } else {
     topic_change_done(change);
   }
+}
+
+void config_change_submit(struct topic_change *change)
+{
+  struct controller_alter *alter = &change->alter;
+  config_change_find_repeats(change);
+  for (int32_t i = 0; i < alter->resource_count; i++) {
+    if (alter->resources[i].error_code == WIRE_NONE) {
+      config_change_check(change, &alter->resources[i]);
+    }
+  }
+  // Once more: "1" and "+1" are the same broker.
+  config_change_find_repeats(change);
+  config_change_send(change);
 }
 
 void config_change_result(const struct topic_change *change, bool is_timed_out, int32_t index, int16_t *error,

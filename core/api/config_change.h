@@ -25,6 +25,9 @@ struct controller_alter_entry *config_change_resource(struct topic_change *chang
 /// Checks the request and gives what is left of it to the controller, or answers at once.
 void config_change_submit(struct topic_change *change);
 
+/// The same without checks: resources that cannot be changed have their errors.
+void config_change_send(struct topic_change *change);
+
 /// How much work a config is: one, and one for each further value of a list.
 int64_t config_change_weight(struct wire_string value);
 

@@ -58,17 +58,16 @@ static bool has_entry(const struct alter_found *found, const char *name)
   return false;
 }
 
-/// Refuses to take away what is not there. @return the error's code
+/// Refuses to take away what is not there, and more than one change of a user. @return the error's code
 static int16_t check_user(struct alter_decision *decision)
 {
   const struct controller_alter_resource *resource = decision->resource;
-  for (int32_t i = 0; i < resource->entry_count; i++) {
-    const struct controller_alter_entry *entry = &resource->entries[i];
-    if (entry->operation == CONTROLLER_UNSET && !has_entry(decision->found, entry->name)) {
-      return alter_refuse(decision, WIRE_RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist");
-    }
+  if (resource->entries[0].operation == CONTROLLER_UNSET && !has_entry(decision->found, resource->entries[0].name)) {
+    return alter_refuse(decision, WIRE_RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist");
   }
-  return 0;
+  return resource->entry_count > 1 ? alter_refuse(decision, WIRE_DUPLICATE_RESOURCE,
+                                                  "A user credential cannot be altered twice in the same request")
+                                   : 0;
 }
 
 void alter_decide_entity(struct alter_decision *decision, struct alter_change *change)
