@@ -24,6 +24,8 @@
 
 #define DESCRIBE_QUORUM_TOPIC "__cluster_metadata"
 
+enum { DESCRIBE_QUORUM_NODES = 2 }; // version that brought them
+
 /// Whether a request names the partition of the metadata, and nothing else.
 static bool describe_quorum_is_good(const struct wire_describe_quorum_request *body)
 {
@@ -112,7 +114,7 @@ void describe_quorum_handle(struct request *req)
   for (int32_t i = 0; i < body->topics_count; i++) {
     describe_quorum_topic(req, is_good, &body->topics[i], &resp.topics[i]);
   }
-  if (is_good) {
+  if (is_good && req->version >= DESCRIBE_QUORUM_NODES) {
     describe_quorum_nodes(req, &resp);
   }
   request_respond(req, &resp);

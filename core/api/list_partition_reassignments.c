@@ -10,5 +10,6 @@ void list_partition_reassignments_handle(struct request *req)
 {
   struct wire_list_partition_reassignments_response resp;
   wire_list_partition_reassignments_response_init(&resp);
+  resp.error_message = wire_string_from(NULL);
   request_respond(req, &resp);
 }

@@ -17,7 +17,10 @@
 #include "wire/error_codes.h"
 #include "wire/update_features.h"
 
-enum { UPDATE_FEATURES_TYPED = 1 }; // version that brought types of updates
+enum {
+  UPDATE_FEATURES_TYPED = 1,      // version that brought types of updates
+  UPDATE_FEATURES_NO_RESULTS = 2, // version that dropped results by feature
+};
 
 enum update_features_type { UPDATE_FEATURES_UPGRADE = 1, UPDATE_FEATURES_UNSAFE_DOWNGRADE = 3 };
 
@@ -81,7 +84,7 @@ void update_features_handle(struct request *req)
   if (refusal != NULL) {
     resp.error_code = WIRE_INVALID_UPDATE_VERSION;
     resp.error_message = wire_string_from(refusal);
-  } else {
+  } else if (req->version < UPDATE_FEATURES_NO_RESULTS) {
     resp.results = request_array(req, body->feature_updates_count, sizeof *resp.results);
     resp.results_count = body->feature_updates_count;
     for (int32_t i = 0; i < body->feature_updates_count; i++) {
