@@ -81,6 +81,7 @@ void update_features_handle(struct request *req)
   struct wire_update_features_response resp;
   wire_update_features_response_init(&resp);
   const char *refusal = update_features_refusal(req);
+  resp.error_message = wire_string_from(NULL);
   if (refusal != NULL) {
     resp.error_code = WIRE_INVALID_UPDATE_VERSION;
     resp.error_message = wire_string_from(refusal);
