@@ -54,7 +54,7 @@ INSTALL_ROOT := $(DESTDIR)$(or $(PREFIX),/usr/local)
 # ---- flags ----
 
 VERSION := $(shell sed -n 's/^## \[*\([0-9][0-9a-z.-]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
-PACKAGES := luajit libuv zlib liblz4 libzstd lmdb libisal jansson
+PACKAGES := luajit libuv zlib liblz4 libzstd lmdb libisal jansson libcrypto
 WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2 -Wno-format-nonliteral -Werror
 CPPFLAGS += -D_GNU_SOURCE -DLUKA_VERSION='"$(VERSION)"' -Icore -I$(GEN) $(PKG_CFLAGS)
 CFLAGS ?= -O2 -g

@@ -46,9 +46,18 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_ALTER_REPLICA_LOG_DIRS, 0, 2, alter_replica_log_dirs_handle},
     {WIRE_API_DESCRIBE_LOG_DIRS, 0, 5, describe_log_dirs_handle},
     {WIRE_API_CREATE_PARTITIONS, 0, 3, create_partitions_handle},
+    {WIRE_API_ELECT_LEADERS, 0, 2, elect_leaders_handle},
     {WIRE_API_INCREMENTAL_ALTER_CONFIGS, 0, 1, incremental_alter_configs_handle},
+    {WIRE_API_ALTER_PARTITION_REASSIGNMENTS, 0, 1, alter_partition_reassignments_handle},
+    {WIRE_API_LIST_PARTITION_REASSIGNMENTS, 0, 0, list_partition_reassignments_handle},
+    {WIRE_API_DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0, describe_user_scram_credentials_handle},
+    {WIRE_API_ALTER_USER_SCRAM_CREDENTIALS, 0, 0, alter_user_scram_credentials_handle},
+    {WIRE_API_DESCRIBE_QUORUM, 0, 2, describe_quorum_handle},
+    {WIRE_API_UPDATE_FEATURES, 0, 2, update_features_handle},
     {WIRE_API_DESCRIBE_CLUSTER, 0, 2, describe_cluster_handle},
     {WIRE_API_DESCRIBE_PRODUCERS, 0, 0, describe_producers_handle},
+    {WIRE_API_UNREGISTER_BROKER, 0, 0, unregister_broker_handle},
+    {WIRE_API_LIST_CONFIG_RESOURCES, 0, 1, list_config_resources_handle},
     {WIRE_API_DESCRIBE_TOPIC_PARTITIONS, 0, 0, describe_topic_partitions_handle},
 };
 

@@ -42,6 +42,8 @@ static const char *native_kind(enum config_type type)
       return "flags";
     case CONFIG_REPLICAS:
       return "replicas";
+    case CONFIG_LIST:
+      return "list";
     case CONFIG_TEXT:
       break;
   }

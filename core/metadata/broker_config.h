@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "metadata/group_config.h"
 #include "metadata/topic_config.h"
 
 /// Place of each config in the list.
@@ -51,7 +52,8 @@ struct broker_config {
 #define BROKER_CONFIG_X(type, field, name, def, min, max, valid, doc) CONFIG_C_##type(field)
 #include "metadata/broker_config_list.h"
 #undef BROKER_CONFIG_X
-  struct topic_config_defaults topic; ///< what topics without overrides have; filled by broker_config_resolve()
+  struct topic_config_defaults topic;  ///< what topics without overrides have; filled by broker_config_resolve()
+  struct group_config_defaults groups; ///< what groups without configs of their own have; likewise
   const char
       *text[BROKER_CONFIG_COUNT]; ///< texts in effect, by place in the list, borrowed from `layers`; NULL: not set
   char *layers[BROKER_LAYER_COUNT][BROKER_CONFIG_COUNT]; ///< what each layer sets, owned; NULL: nothing

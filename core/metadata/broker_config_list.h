@@ -25,6 +25,88 @@ BROKER_CONFIG_X(BOOL, delete_topic_enable, "delete.topic.enable", "true", NO_MIN
   "Whether topics can be deleted.")
 BROKER_CONFIG_X(INT, fetch_max_bytes, "fetch.max.bytes", "57671680", 1024, NO_MAX, VALID_ANY,
   "Most bytes of records in one fetch response, whatever the client asks for.")
+BROKER_CONFIG_X(INT, group_consumer_assignment_interval_ms, "group.consumer.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
+  "Default of the group config consumer.assignment.interval.ms.")
+BROKER_CONFIG_X(INT, group_consumer_heartbeat_interval_ms, "group.consumer.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config consumer.heartbeat.interval.ms.")
+BROKER_CONFIG_X(INT, group_consumer_max_assignment_interval_ms, "group.consumer.max.assignment.interval.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "Most that the group config consumer.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_consumer_max_heartbeat_interval_ms, "group.consumer.max.heartbeat.interval.ms", "15000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config consumer.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_consumer_max_session_timeout_ms, "group.consumer.max.session.timeout.ms", "60000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config consumer.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_consumer_min_assignment_interval_ms, "group.consumer.min.assignment.interval.ms", "0", 0, NO_MAX, VALID_ANY,
+  "Least that the group config consumer.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_consumer_min_heartbeat_interval_ms, "group.consumer.min.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config consumer.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_consumer_min_session_timeout_ms, "group.consumer.min.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config consumer.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_consumer_session_timeout_ms, "group.consumer.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config consumer.session.timeout.ms.")
+BROKER_CONFIG_X(INT, group_share_assignment_interval_ms, "group.share.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
+  "Default of the group config share.assignment.interval.ms.")
+BROKER_CONFIG_X(INT, group_share_delivery_count_limit, "group.share.delivery.count.limit", "5", 2, 10, VALID_ANY,
+  "Default of the group config share.delivery.count.limit.")
+BROKER_CONFIG_X(INT, group_share_heartbeat_interval_ms, "group.share.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config share.heartbeat.interval.ms.")
+BROKER_CONFIG_X(INT, group_share_max_assignment_interval_ms, "group.share.max.assignment.interval.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "Most that the group config share.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_max_delivery_count_limit, "group.share.max.delivery.count.limit", "10", 5, 25, VALID_ANY,
+  "Most that the group config share.delivery.count.limit may be.")
+BROKER_CONFIG_X(INT, group_share_max_heartbeat_interval_ms, "group.share.max.heartbeat.interval.ms", "15000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config share.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_max_partition_max_record_locks, "group.share.max.partition.max.record.locks", "4000", 2000, 10000, VALID_ANY,
+  "Most that the group config share.partition.max.record.locks may be.")
+BROKER_CONFIG_X(INT, group_share_max_record_lock_duration_ms, "group.share.max.record.lock.duration.ms", "60000", 30000, 3600000, VALID_ANY,
+  "Most that the group config share.record.lock.duration.ms may be.")
+BROKER_CONFIG_X(INT, group_share_max_session_timeout_ms, "group.share.max.session.timeout.ms", "60000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config share.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_assignment_interval_ms, "group.share.min.assignment.interval.ms", "0", 0, NO_MAX, VALID_ANY,
+  "Least that the group config share.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_delivery_count_limit, "group.share.min.delivery.count.limit", "2", 2, 5, VALID_ANY,
+  "Least that the group config share.delivery.count.limit may be.")
+BROKER_CONFIG_X(INT, group_share_min_heartbeat_interval_ms, "group.share.min.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config share.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_partition_max_record_locks, "group.share.min.partition.max.record.locks", "100", 100, 2000, VALID_ANY,
+  "Least that the group config share.partition.max.record.locks may be.")
+BROKER_CONFIG_X(INT, group_share_min_record_lock_duration_ms, "group.share.min.record.lock.duration.ms", "15000", 1000, 30000, VALID_ANY,
+  "Least that the group config share.record.lock.duration.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_session_timeout_ms, "group.share.min.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config share.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_share_partition_max_record_locks, "group.share.partition.max.record.locks", "2000", 100, 10000, VALID_ANY,
+  "Default of the group config share.partition.max.record.locks.")
+BROKER_CONFIG_X(INT, group_share_record_lock_duration_ms, "group.share.record.lock.duration.ms", "30000", 1000, 3600000, VALID_ANY,
+  "Default of the group config share.record.lock.duration.ms.")
+BROKER_CONFIG_X(INT, group_share_session_timeout_ms, "group.share.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config share.session.timeout.ms.")
+BROKER_CONFIG_X(INT, group_streams_assignment_interval_ms, "group.streams.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
+  "Default of the group config streams.assignment.interval.ms.")
+BROKER_CONFIG_X(LIST, group_streams_assignors, "group.streams.assignors", "sticky", NO_MIN, NO_MAX, VALID_ANY,
+  "Assignors for streams groups; the first is the default of the group config streams.assignor.name.")
+BROKER_CONFIG_X(INT, group_streams_heartbeat_interval_ms, "group.streams.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config streams.heartbeat.interval.ms.")
+BROKER_CONFIG_X(INT, group_streams_initial_rebalance_delay_ms, "group.streams.initial.rebalance.delay.ms", "3000", 0, NO_MAX, VALID_ANY,
+  "Default of the group config streams.initial.rebalance.delay.ms.")
+BROKER_CONFIG_X(INT, group_streams_max_assignment_interval_ms, "group.streams.max.assignment.interval.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "Most that the group config streams.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_max_heartbeat_interval_ms, "group.streams.max.heartbeat.interval.ms", "15000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config streams.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_max_session_timeout_ms, "group.streams.max.session.timeout.ms", "60000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config streams.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_max_standby_replicas, "group.streams.max.standby.replicas", "2", 0, NO_MAX, VALID_ANY,
+  "Most that the group config streams.num.standby.replicas may be.")
+BROKER_CONFIG_X(INT, group_streams_min_assignment_interval_ms, "group.streams.min.assignment.interval.ms", "0", 0, NO_MAX, VALID_ANY,
+  "Least that the group config streams.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_min_heartbeat_interval_ms, "group.streams.min.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config streams.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_min_session_timeout_ms, "group.streams.min.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config streams.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_num_standby_replicas, "group.streams.num.standby.replicas", "0", 0, NO_MAX, VALID_ANY,
+  "Default of the group config streams.num.standby.replicas.")
+BROKER_CONFIG_X(LIST, group_streams_rack_aware_assignment_tags, "group.streams.rack.aware.assignment.tags", "", NO_MIN, NO_MAX, VALID_ANY,
+  "Default of the group config streams.rack.aware.assignment.tags.")
+BROKER_CONFIG_X(INT, group_streams_session_timeout_ms, "group.streams.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config streams.session.timeout.ms.")
 BROKER_CONFIG_X(LONG, log_cleaner_delete_retention_ms, "log.cleaner.delete.retention.ms", "86400000", 0, NO_MAX, VALID_ANY,
   "Default of delete.retention.ms.")
 BROKER_CONFIG_X(LONG, log_cleaner_max_compaction_lag_ms, "log.cleaner.max.compaction.lag.ms", "9223372036854775807", 1, NO_MAX, VALID_ANY,

@@ -31,7 +31,7 @@ static const struct changeable changeables[] = {
     {"errors.deadletterqueue.auto.create.topics.enable", BROKER_CHANGE_UNSUPPORTED},
     {"errors.deadletterqueue.topic.name.prefix", BROKER_CHANGE_UNSUPPORTED},
     {"follower.fetch.last.tiered.offset.enable", BROKER_CHANGE_UNSUPPORTED},
-    {"group.consumer.assignment.interval.ms", BROKER_CHANGE_UNSUPPORTED},
+    {"group.consumer.assignment.interval.ms", BROKER_CHANGE_ALLOWED},
     {"group.coordinator.cached.buffer.max.bytes", BROKER_CHANGE_UNSUPPORTED},
     {"group.share.assignment.interval.ms", BROKER_CHANGE_UNSUPPORTED},
     {"group.streams.assignment.interval.ms", BROKER_CHANGE_UNSUPPORTED},
@@ -146,6 +146,17 @@ static int compare_changeables(const void *left, const void *right)
   return strcmp(((const struct changeable *)left)->name, ((const struct changeable *)right)->name);
 }
 
+static int compare_names(const void *name, const void *item)
+{
+  return strcmp(name, *(const char *const *)item);
+}
+
+/// Whether a list of structs that begin with their names, sorted by them, has a name.
+static bool has_name(const void *list, size_t count, size_t size, const char *name)
+{
+  return bsearch(name, list, count, size, compare_names) != NULL;
+}
+
 enum broker_config_change broker_config_change_of(const char *name)
 {
   struct changeable key = {.name = name};
@@ -154,15 +165,12 @@ enum broker_config_change broker_config_change_of(const char *name)
   if (found) {
     return found->change;
   }
-  if (config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name) >= 0) {
-    return BROKER_CHANGE_READ_ONLY;
-  }
+  // A request may name very many that are neither, hence no walk through the lists.
   int foreign_count = 0;
   const struct config_foreign *foreign = broker_config_foreign(&foreign_count);
-  for (int i = 0; i < foreign_count; i++) {
-    if (strcmp(foreign[i].name, name) == 0) {
-      return BROKER_CHANGE_READ_ONLY;
-    }
+  if (has_name(broker_config_defs(), BROKER_CONFIG_COUNT, sizeof(struct config_def), name) ||
+      has_name(foreign, (size_t)foreign_count, sizeof *foreign, name)) {
+    return BROKER_CHANGE_READ_ONLY;
   }
   return BROKER_CHANGE_UNKNOWN;
 }

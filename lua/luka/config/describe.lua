@@ -76,7 +76,7 @@ local function lua_type(def)
   if is_number(def) then return "integer" end
   if def.kind == "enum" then return union(def.valid) end
   if def.kind == "flags" then return ("%s|(%s)[]"):format(union(def.valid), union(def.valid)) end
-  return def.kind == "replicas" and "string|string[]" or "string"
+  return (def.kind == "replicas" or def.kind == "list") and "string|string[]" or "string"
 end
 
 local OWN_TYPES = { integer = "integer", path = "string", paths = "string|string[]", socket = "string|false",

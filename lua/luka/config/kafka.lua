@@ -8,7 +8,7 @@ local native = require "luka.native.config_defs"
 ---@field name string  "retention.ms"
 ---@field key string  "retention_ms"
 ---@field type string  Kafka's: BOOLEAN, INT, LONG, DOUBLE, STRING, LIST
----@field kind "bool"|"int"|"level"|"long"|"double"|"enum"|"flags"|"replicas"|"text"
+---@field kind "bool"|"int"|"level"|"long"|"double"|"enum"|"flags"|"replicas"|"list"|"text"
 ---@field default string?
 ---@field min number?
 ---@field max number?
