@@ -12,7 +12,7 @@ local process = require "scripts.bench.process"
 local transcript = require "scripts.tools.transcript"
 local unit = require "spec.support.unit"
 
-local M = { FILES = { "topics", "records" }, FOLDER = "spec/data/kafka-tools" }
+local M = { FILES = { "topics", "configs", "cluster", "records" }, FOLDER = "spec/data/kafka-tools" }
 
 local PACKAGE = "org.apache.kafka.tools."
 
@@ -22,6 +22,9 @@ local TOOLS = {
   ["get-offsets"] = "GetOffsetShell", ["delete-records"] = "DeleteRecordsCommand", ["log-dirs"] = "LogDirsCommand",
   ["console-producer"] = "ConsoleProducer", ["console-consumer"] = "consumer.ConsoleConsumer",
   ["verifiable-producer"] = "VerifiableProducer", ["verifiable-consumer"] = "VerifiableConsumer",
+  ["leader-election"] = "LeaderElectionCommand", ["reassign-partitions"] = "reassign.ReassignPartitionsCommand",
+  features = "FeatureCommand", ["metadata-quorum"] = "MetadataQuorumCommand", cluster = "ClusterTool",
+  ["client-metrics"] = "ClientMetricsCommand", groups = "GroupsCommand",
 }
 
 --- What is Luka's default, and not Kafka's.
@@ -51,7 +54,8 @@ end
 --- What is written: [1] its name, [2] the tool, [3] its arguments, a list or a text that is split at blanks; `input`: what
 --- it reads, `files`: texts that `@name` stands for; `wait`: it goes on in the background when it has said this, until a
 --- step has `stop` with its name; `until_said`: it is run until it says this; `find`: names for what is found in what it
---- says, {NAME} in later arguments; `sorted`: lines have no order; `hidden`: lines to leave out.
+--- says, {NAME} in later arguments; `sorted`: lines have no order; `hidden`: lines to leave out;
+--- `bare`: the tool wants no broker, `server_first`: it wants it in front.
 local function step_of(written, address, folder)
   local step = { name = written[1], stop = written.stop, wait = written.wait, input = written.input, sorted = written.sorted,
     find = written.find, hidden = written.hidden, until_said = written.until_said }
@@ -69,8 +73,9 @@ local function step_of(written, address, folder)
   end
   step.shown = table.concat(shown, "\n")
   if not written.bare then
-    args[#args + 1] = "--bootstrap-server"
-    args[#args + 1] = address
+    local at = written.server_first and 1 or #args + 1
+    table.insert(args, at, address)
+    table.insert(args, at, "--bootstrap-server")
   end
   step.args, step.class = args, PACKAGE .. assert(TOOLS[written[2]], written[2])
   return step

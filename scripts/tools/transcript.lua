@@ -30,6 +30,11 @@ local RULES = {
   { "%f[%w_-]" .. ("[%w_-]"):rep(22) .. "%f[^%w_-]", id },
   { "%f[%d]" .. ("%d"):rep(13) .. "%f[%D]", time },
   { "127%.0%.0%.1:%d+", "127.0.0.1:PORT" },
+  { "(127%.0%.0%.1 )%d+", "%1PORT" },
+  -- How far a metadata log has come.
+  { "(HighWatermark: +)%d+", "%1N" },
+  { "(%f[A]" .. ("A"):rep(22) .. "%s+)%d+ +", "%1N " },
+  { "(Epoch: )%d+\n", "%1N\n" },
   { "(SCRAM credential configs for user%-principal '[^']*' are )([^\n]+)", in_alphabet },
   { "(Valid states are: )([^\n]+)", in_alphabet },
   { "(Valid types are: )([^\n]+)", in_alphabet },
