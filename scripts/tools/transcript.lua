@@ -53,6 +53,8 @@ local RULES = {
   { "\n\t%.%.%. %d+ more", "" },
   { "Option%s+Description *\n%-%-%-%-%-%-.*$", "(options)" },
   { "[ \t]+\n", "\n" },
+  -- Records of __consumer_offsets come without anything between them.
+  { '}({"key":{"type":)', "}\n%1" },
 }
 
 --- Replaces what is different in each run.

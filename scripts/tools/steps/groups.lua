@@ -3,12 +3,12 @@
 -- offsets are set to; and how __consumer_offsets is shown.
 local function reset(words) return "--reset-offsets --group readers " .. words end
 
---- Where a group's records lie: Java's hash of the name, modulo 50 partitions.
+--- Where a group's records lie: the absolute of what Java hashes its name to, modulo 50 partitions.
 local function records_of(group, formatter)
   local hash = 0
   for at = 1, #group do hash = (hash * 31 + group:byte(at)) % 2 ^ 32 end
   return ("--topic __consumer_offsets --partition %d --offset earliest --timeout-ms 3000 --formatter "
-    .. "org.apache.kafka.tools.consumer.%sMessageFormatter"):format((hash % 2 ^ 31) % 50, formatter)
+    .. "org.apache.kafka.tools.consumer.%sMessageFormatter"):format(math.min(hash, 2 ^ 32 - hash) % 50, formatter)
 end
 
 -- The verifiable producer gives keys 0, 1, 2, ... in turn.
