@@ -19,6 +19,15 @@
 ---@field default_replication_factor? integer  Replicas of topics that are created without a number. Default: 1.
 ---@field delete_topic_enable? boolean  Whether topics can be deleted. Default: true.
 ---@field fetch_max_bytes? integer  Most bytes of records in one fetch response, whatever the client asks for. Default: 55 * MiB.
+---@field group_consumer_assignment_interval_ms? integer  Default of the group config consumer.assignment.interval.ms. Default: seconds(1).
+---@field group_consumer_heartbeat_interval_ms? integer  Default of the group config consumer.heartbeat.interval.ms. Default: seconds(5).
+---@field group_consumer_max_assignment_interval_ms? integer  Most that the group config consumer.assignment.interval.ms may be. Default: seconds(15).
+---@field group_consumer_max_heartbeat_interval_ms? integer  Most that the group config consumer.heartbeat.interval.ms may be. Default: seconds(15).
+---@field group_consumer_max_session_timeout_ms? integer  Most that the group config consumer.session.timeout.ms may be. Default: minutes(1).
+---@field group_consumer_min_assignment_interval_ms? integer  Least that the group config consumer.assignment.interval.ms may be. Default: 0.
+---@field group_consumer_min_heartbeat_interval_ms? integer  Least that the group config consumer.heartbeat.interval.ms may be. Default: seconds(5).
+---@field group_consumer_min_session_timeout_ms? integer  Least that the group config consumer.session.timeout.ms may be. Default: seconds(45).
+---@field group_consumer_session_timeout_ms? integer  Default of the group config consumer.session.timeout.ms. Default: seconds(45).
 ---@field id? integer  Id of this broker. Default: 1.
 ---@field listen? string|string[]  Addresses to listen on; port 0 takes a free one, 0.0.0.0 all interfaces. Default: { "127.0.0.1:9092" }.
 ---@field log_cleanup_policy? "compact"|"delete"|("compact"|"delete")[]  cleanup_policy of topics that do not say otherwise; the same as in defaults { ... }. Default: "delete".

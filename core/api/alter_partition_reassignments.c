@@ -18,12 +18,14 @@ static void alter_reassignments_topic(
     struct wire_alter_partition_reassignments_response_reassignable_topic_response *to)
 {
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  const struct metadata_topic *topic = metadata_image_topic(image, asked->name.data, (size_t)asked->name.length);
   to->name = asked->name;
   to->partitions = request_array(req, asked->partitions_count, sizeof *to->partitions);
   to->partitions_count = asked->partitions_count;
   for (int32_t i = 0; i < asked->partitions_count; i++) {
     struct reassignment wanted = {
-        .topic = asked->name,
+        .name = asked->name,
+        .topic = topic,
         .partition = asked->partitions[i].partition_index,
         .is_cancel = asked->partitions[i].replicas_count < 0,
         .replicas = asked->partitions[i].replicas,

@@ -16,6 +16,7 @@
 #include "wire/error_codes.h"
 
 struct broker_config;
+struct config_entry;
 struct controller;
 struct event_loop;
 struct fetch_session;
@@ -43,12 +44,14 @@ struct api_counters {
 
 /// Borrowed by all handlers; constant while the server runs, but for `counters`.
 struct api {
-  int32_t broker_id;                                           ///< this broker
-  struct metadata_cache *metadata;                             ///< the image of the cluster
-  struct controller *controller;                               ///< topic changes go there
-  struct replica_manager *replicas;                            ///< partitions with a replica here
-  struct log_manager *logs;                                    ///< data directories
-  struct pool *pool;                                           ///< for what waits for disks
+  int32_t broker_id;                      ///< this broker
+  const struct config_entry *own_configs; ///< what the broker was started as, under Kafka's names, sorted by them
+  int own_config_count;                   ///< how many
+  struct metadata_cache *metadata;        ///< the image of the cluster
+  struct controller *controller;          ///< topic changes go there
+  struct replica_manager *replicas;       ///< partitions with a replica here
+  struct log_manager *logs;               ///< data directories
+  struct pool *pool;                      ///< for what waits for disks
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 

@@ -278,6 +278,29 @@ static void describe_all_brokers(struct describe_list *list)
   }
 }
 
+/// Adds what the broker was started as, up to a name.
+///
+/// @param next  the first one
+/// @param name  NULL: all
+/// @return the first one that is left
+static int describe_own_configs(struct describe_list *list, int next, const char *name)
+{
+  const struct api *api = list->view->req->api;
+  for (; next < api->own_config_count && (name == NULL || strcmp(api->own_configs[next].name, name) < 0); next++) {
+    const struct config_entry *entry = &api->own_configs[next];
+    // Ids are numbers, the rest lists.
+    struct config_def def = {.name = entry->name,
+                             .type = strstr(entry->name, ".id") != NULL ? CONFIG_INT : CONFIG_LIST};
+    if (describe_is_wanted(list, entry->name)) {
+      struct config_shown shown = {
+          .name = entry->name, .value = entry->value, .source = CONFIG_SOURCE_STATIC_BROKER, .is_read_only = true};
+      describe_synonym(list, entry->name, entry->value, CONFIG_SOURCE_STATIC_BROKER);
+      describe_put(list, &def, &shown);
+    }
+  }
+  return next;
+}
+
 static void describe_broker(struct describe_list *list)
 {
   if (list->asked->resource_name.length == 0) {
@@ -288,9 +311,12 @@ static void describe_broker(struct describe_list *list)
     return;
   }
   const struct broker_config *config = list->view->image->config;
-  describe_reserve(list, BROKER_CONFIG_COUNT);
+  const struct api *api = list->view->req->api;
+  int own = 0;
+  describe_reserve(list, BROKER_CONFIG_COUNT + api->own_config_count);
   for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
     const struct config_def *def = &broker_config_defs()[i];
+    own = describe_own_configs(list, own, def->name);
     if (!describe_is_wanted(list, def->name)) {
       continue;
     }
@@ -304,6 +330,7 @@ static void describe_broker(struct describe_list *list)
     describe_broker_synonyms(list, (enum broker_config_index)i);
     describe_put(list, def, &shown);
   }
+  describe_own_configs(list, own, NULL);
 }
 
 // ---- other resources ----

@@ -30,13 +30,14 @@ static const char *elect_leaders_name(struct request *req, struct wire_string na
   return shown;
 }
 
-/// The answer for one partition of a topic, which may not exist.
-static void elect_leaders_partition(struct request *req, struct wire_string name, int32_t index,
-                                    struct wire_elect_leaders_response_partition_result *result)
+/// The answer for one partition.
+///
+/// @param name   of the topic, as the client gave it
+/// @param topic  NULL: there is none of that name
+static void elect_leaders_partition(struct request *req, struct wire_string name, const struct metadata_topic *topic,
+                                    int32_t index, struct wire_elect_leaders_response_partition_result *result)
 {
   const struct wire_elect_leaders_request *body = req->body;
-  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
-  const struct metadata_topic *topic = metadata_image_topic(image, name.data, (size_t)name.length);
   const struct metadata_partition *part = topic != NULL ? metadata_topic_partition(topic, index) : NULL;
   bool is_preferred = body->election_type == ELECT_LEADERS_PREFERRED;
   const char *message;
@@ -78,7 +79,7 @@ static void elect_leaders_all(struct request *req, struct wire_elect_leaders_res
     for (int32_t j = 0; j < topic->partition_count; j++) {
       struct wire_elect_leaders_response_partition_result *answer =
           &result->partition_result[result->partition_result_count];
-      elect_leaders_partition(req, result->topic, j, answer);
+      elect_leaders_partition(req, result->topic, topic, j, answer);
       result->partition_result_count += answer->error_code != WIRE_ELECTION_NOT_NEEDED;
     }
   }
@@ -87,18 +88,20 @@ static void elect_leaders_all(struct request *req, struct wire_elect_leaders_res
 static void elect_leaders_some(struct request *req, struct wire_elect_leaders_response *resp)
 {
   const struct wire_elect_leaders_request *body = req->body;
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
   int32_t count = body->topic_partitions_count;
   resp->replica_election_results = request_array(req, count, sizeof *resp->replica_election_results);
   resp->replica_election_results_count = count;
   for (int32_t i = 0; i < count; i++) {
     const struct wire_elect_leaders_request_topic_partitions *asked = &body->topic_partitions[i];
+    const struct metadata_topic *topic = metadata_image_topic(image, asked->topic.data, (size_t)asked->topic.length);
     struct wire_elect_leaders_response_replica_election_result *result = &resp->replica_election_results[i];
     wire_elect_leaders_response_replica_election_result_init(result);
     result->topic = asked->topic;
     result->partition_result = request_array(req, asked->partitions_count, sizeof *result->partition_result);
     result->partition_result_count = asked->partitions_count;
     for (int32_t j = 0; j < asked->partitions_count; j++) {
-      elect_leaders_partition(req, asked->topic, asked->partitions[j], &result->partition_result[j]);
+      elect_leaders_partition(req, asked->topic, topic, asked->partitions[j], &result->partition_result[j]);
     }
   }
 }

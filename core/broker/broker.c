@@ -30,6 +30,7 @@
 #include "broker/measure.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/own_configs.h"
 #include "broker/reload.h"
 #include "broker/scripting.h"
 #include "controller/controller.h"
@@ -77,6 +78,7 @@ struct broker {
   struct scripting scripting;                               ///< what the script thread works with
   struct script *script;                                    ///< consoles; NULL: none
   struct metadata_endpoint endpoints[SERVER_LISTENERS_MAX]; ///< what this broker advertises
+  struct own_configs own_configs;                           ///< what it was started as, for DescribeConfigs
   struct mail mail;                                         ///< carries steps to the control thread
   sem_t step;                                               ///< posted when such a step is done
   int step_result;                                          ///< its result
@@ -375,6 +377,10 @@ static int broker_open_server(struct broker *broker)
         .port = listener->advertised.port,
     };
   }
+  own_configs_create(&broker->own_configs, broker->server, options->listen_count, broker->id, options->data,
+                     options->data_count);
+  broker->api.own_configs = broker->own_configs.entries;
+  broker->api.own_config_count = OWN_CONFIGS_COUNT;
   return 0;
 }
 
@@ -552,6 +558,7 @@ int broker_stop(struct broker *broker)
     event_loop_destroy(&broker->control);
   }
   server_delete(broker->server);
+  own_configs_destroy(&broker->own_configs);
   adoption_destroy(&broker->adoption);
   arena_destroy(&broker->arena);
   // Twice: freeing a log retires its files.

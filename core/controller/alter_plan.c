@@ -212,14 +212,25 @@ static int16_t decide_topic(struct alter_decision *decision, struct alter_change
 
 // ---- brokers ----
 
+static bool is_read_only(const char *name)
+{
+  return broker_config_change_of(name) == BROKER_CHANGE_READ_ONLY;
+}
+
+static bool is_own_only(const char *name)
+{
+  enum broker_config_change change = broker_config_change_of(name);
+  return change == BROKER_CHANGE_OWN || change == BROKER_CHANGE_OWN_ONLY;
+}
+
 /// Names the configs of the request that may not be changed in a way: "before: [a, b]"; NULL when there are none.
-static const char *list_names(struct alter_decision *decision, const char *before, enum broker_config_change change)
+static const char *list_names(struct alter_decision *decision, const char *before, bool (*is_meant)(const char *name))
 {
   char text[CONFIG_MESSAGE_SIZE];
   size_t used = 0;
   for (int32_t i = 0; i < decision->count && used < sizeof text - NAME_SHOWN_MAX; i++) {
     const struct config_entry *entry = &decision->configs[i];
-    if (!alter_is_untouched(decision, entry) && broker_config_change_of(entry->name) == change) {
+    if (!alter_is_untouched(decision, entry) && is_meant(entry->name)) {
       used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used > 0 ? ", " : "",
                                config_clip(entry->name, NAME_SHOWN_MAX - 4), entry->name);
     }
@@ -233,6 +244,7 @@ static int16_t check_support(struct alter_decision *decision, const struct confi
   const char *names[BROKER_CONFIG_COUNT];
   switch (broker_config_change_of(entry->name)) {
     case BROKER_CHANGE_ALLOWED:
+    case BROKER_CHANGE_OWN:
     case BROKER_CHANGE_READ_ONLY:
       return 0;
     case BROKER_CHANGE_UNSUPPORTED:
@@ -278,7 +290,7 @@ static int16_t check_broker_entries(struct alter_decision *decision)
 {
   char message[CONFIG_MESSAGE_SIZE];
   bool is_cluster = decision->resource->name_length == 0;
-  const char *names = list_names(decision, "Cannot update these configs dynamically", BROKER_CHANGE_READ_ONLY);
+  const char *names = list_names(decision, "Cannot update these configs dynamically", is_read_only);
   if (names) {
     return alter_refuse(decision, WIRE_INVALID_REQUEST, names);
   }
@@ -291,7 +303,7 @@ static int16_t check_broker_entries(struct alter_decision *decision)
     }
   }
   names = list_names(decision, "Cannot update these configs at default cluster level, broker id must be specified",
-                     BROKER_CHANGE_OWN_ONLY);
+                     is_own_only);
   if (names && is_cluster) {
     return alter_refuse(decision, WIRE_INVALID_REQUEST, names);
   }
@@ -310,7 +322,7 @@ static int32_t pick_heeded(const struct config_entry *configs, int32_t count, st
   int32_t kept = 0;
   for (int32_t i = 0; i < count; i++) {
     int place = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, configs[i].name);
-    if (place >= 0 && broker_config_change_of(configs[i].name) == BROKER_CHANGE_ALLOWED &&
+    if (place >= 0 && broker_config_is_changeable(configs[i].name) &&
         config_set(&broker_config_defs()[place], configs[i].value, NULL, message) == 0) {
       heeded[kept++] = configs[i];
     }

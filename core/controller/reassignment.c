@@ -22,11 +22,11 @@ static const char *shown_name(struct arena *arena, struct wire_string name)
 int16_t reassignment_decide(const struct metadata_image *image, struct arena *arena, const struct reassignment *asked,
                             const char **message)
 {
-  const struct metadata_topic *topic = metadata_image_topic(image, asked->topic.data, (size_t)asked->topic.length);
+  const struct metadata_topic *topic = asked->topic;
   const struct metadata_partition *part = topic ? metadata_topic_partition(topic, asked->partition) : NULL;
   *message = NULL;
   if (!topic) {
-    *message = arena_printf(arena, "Unable to find a topic named %s.", shown_name(arena, asked->topic));
+    *message = arena_printf(arena, "Unable to find a topic named %s.", shown_name(arena, asked->name));
     return WIRE_UNKNOWN_TOPIC_OR_PARTITION;
   }
   if (!part) {

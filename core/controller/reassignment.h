@@ -10,14 +10,16 @@
 
 struct arena;
 struct metadata_image;
+struct metadata_topic;
 
 /// What is asked of one partition.
 struct reassignment {
-  struct wire_string topic; ///< any bytes
-  int32_t partition;        ///< number, as the client gave it
-  bool is_cancel;           ///< ends a reassignment; otherwise `replicas` are wanted
-  const int32_t *replicas;  ///< broker ids
-  int32_t replica_count;    ///< how many
+  struct wire_string name;            ///< of the topic, any bytes
+  const struct metadata_topic *topic; ///< the image's topic of that name, or NULL
+  int32_t partition;                  ///< number, as the client gave it
+  bool is_cancel;                     ///< ends a reassignment; otherwise `replicas` are wanted
+  const int32_t *replicas;            ///< broker ids
+  int32_t replica_count;              ///< how many
 };
 
 /// Decides on a partition. Nothing ever has to be moved on one broker: what can be asked for is what is there already.

@@ -40,9 +40,10 @@ struct config_foreign {
 /// What a change at run time may do to a config of that name.
 enum broker_config_change {
   BROKER_CHANGE_ALLOWED,     ///< takes effect at once
+  BROKER_CHANGE_OWN,         ///< the same, on one broker only
   BROKER_CHANGE_READ_ONLY,   ///< only at a start, in Kafka as well
   BROKER_CHANGE_UNSUPPORTED, ///< Kafka allows it; here nothing heeds it
-  BROKER_CHANGE_OWN_ONLY,    ///< the same, and Kafka allows it on one broker only
+  BROKER_CHANGE_OWN_ONLY,    ///< Kafka allows it on one broker; here nothing heeds it
   BROKER_CHANGE_UNKNOWN,     ///< no config of Kafka's
 };
 
@@ -109,10 +110,13 @@ int broker_config_synonyms(enum broker_config_index index, enum broker_config_in
 /// Whether a config may be changed while the broker runs.
 enum broker_config_change broker_config_change_of(const char *name);
 
+/// Whether it may be changed on one broker.
+bool broker_config_is_changeable(const char *name);
+
 /// Makes a snapshot of what was configured and of what was set at run time.
 ///
 /// @param base     has the static layer, borrowed during the call: what was configured at the start, or a snapshot
-/// @param cluster  set on all brokers, each name once and BROKER_CHANGE_ALLOWED
+/// @param cluster  set on all brokers, each name once and broker_config_is_changeable()
 /// @param own      set on this one, likewise
 /// @param[out] made  one reference, owned: broker_config_unref()
 /// @param message  Kafka's sentence on failure, CONFIG_MESSAGE_SIZE bytes

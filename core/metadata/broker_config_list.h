@@ -193,6 +193,12 @@ BROKER_CONFIG_X(LONG, queued_max_request_bytes, "queued.max.request.bytes", NULL
   "Memory of requests at which no more are read until some are answered; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit, and at least socket.request.max.bytes.")
 BROKER_CONFIG_X(LONG, replica_high_watermark_checkpoint_interval_ms, "replica.high.watermark.checkpoint.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
   "How often the high watermarks are written.")
+BROKER_CONFIG_X(LONG, sasl_kerberos_min_time_before_relogin, "sasl.kerberos.min.time.before.relogin", "60000", NO_MIN, NO_MAX, VALID_ANY,
+  "Kept and shown; of effect with Kerberos logins only, which there are none.")
+BROKER_CONFIG_X(DOUBLE, sasl_kerberos_ticket_renew_jitter, "sasl.kerberos.ticket.renew.jitter", "0.05", NO_MIN, NO_MAX, VALID_ANY,
+  "Kept and shown; of effect with Kerberos logins only, which there are none.")
+BROKER_CONFIG_X(DOUBLE, sasl_kerberos_ticket_renew_window_factor, "sasl.kerberos.ticket.renew.window.factor", "0.8", NO_MIN, NO_MAX, VALID_ANY,
+  "Kept and shown; of effect with Kerberos logins only, which there are none.")
 BROKER_CONFIG_X(INT, socket_listen_backlog_size, "socket.listen.backlog.size", "1024", 1, NO_MAX, VALID_ANY,
   "Connections that may wait to be accepted; the system may allow fewer.")
 BROKER_CONFIG_X(INT, socket_receive_buffer_bytes, "socket.receive.buffer.bytes", "-1", NO_MIN, NO_MAX, VALID_ANY,

@@ -94,11 +94,11 @@ static const struct changeable changeables[] = {
     {"sasl.enabled.mechanisms", BROKER_CHANGE_OWN_ONLY},
     {"sasl.jaas.config", BROKER_CHANGE_OWN_ONLY},
     {"sasl.kerberos.kinit.cmd", BROKER_CHANGE_OWN_ONLY},
-    {"sasl.kerberos.min.time.before.relogin", BROKER_CHANGE_OWN_ONLY},
+    {"sasl.kerberos.min.time.before.relogin", BROKER_CHANGE_OWN},
     {"sasl.kerberos.principal.to.local.rules", BROKER_CHANGE_OWN_ONLY},
     {"sasl.kerberos.service.name", BROKER_CHANGE_OWN_ONLY},
-    {"sasl.kerberos.ticket.renew.jitter", BROKER_CHANGE_OWN_ONLY},
-    {"sasl.kerberos.ticket.renew.window.factor", BROKER_CHANGE_OWN_ONLY},
+    {"sasl.kerberos.ticket.renew.jitter", BROKER_CHANGE_OWN},
+    {"sasl.kerberos.ticket.renew.window.factor", BROKER_CHANGE_OWN},
     {"sasl.login.refresh.buffer.seconds", BROKER_CHANGE_OWN_ONLY},
     {"sasl.login.refresh.min.period.seconds", BROKER_CHANGE_OWN_ONLY},
     {"sasl.login.refresh.window.factor", BROKER_CHANGE_OWN_ONLY},
@@ -173,6 +173,12 @@ enum broker_config_change broker_config_change_of(const char *name)
     return BROKER_CHANGE_READ_ONLY;
   }
   return BROKER_CHANGE_UNKNOWN;
+}
+
+bool broker_config_is_changeable(const char *name)
+{
+  enum broker_config_change change = broker_config_change_of(name);
+  return change == BROKER_CHANGE_ALLOWED || change == BROKER_CHANGE_OWN;
 }
 
 int broker_config_synonyms(enum broker_config_index index, enum broker_config_index *synonyms)
