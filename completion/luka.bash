@@ -73,6 +73,9 @@ num_recovery_threads_per_data_dir=
 producer_id_expiration_ms=
 queued_max_request_bytes=
 replica_high_watermark_checkpoint_interval_ms=
+sasl_kerberos_min_time_before_relogin=
+sasl_kerberos_ticket_renew_jitter=
+sasl_kerberos_ticket_renew_window_factor=
 socket_listen_backlog_size=
 socket_receive_buffer_bytes=
 socket_request_max_bytes=
@@ -178,6 +181,9 @@ replica_high_watermark_checkpoint_interval_ms
 replication_factor
 retention_bytes
 retention_ms
+sasl_kerberos_min_time_before_relogin
+sasl_kerberos_ticket_renew_jitter
+sasl_kerberos_ticket_renew_window_factor
 segment_bytes
 segment_index_bytes
 segment_jitter_ms

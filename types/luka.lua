@@ -74,6 +74,9 @@
 ---@field producer_id_expiration_ms? integer  How long a partition remembers an idempotent producer that does not write to it. Default: days(1).
 ---@field queued_max_request_bytes? integer  Memory of requests at which no more are read until some are answered; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit, and at least socket_request_max_bytes. Default: unset.
 ---@field replica_high_watermark_checkpoint_interval_ms? integer  How often the high watermarks are written. Default: seconds(5).
+---@field sasl_kerberos_min_time_before_relogin? integer  Kept and shown; of effect with Kerberos logins only, which there are none. Default: 60000.
+---@field sasl_kerberos_ticket_renew_jitter? number  Kept and shown; of effect with Kerberos logins only, which there are none. Default: 0.05.
+---@field sasl_kerberos_ticket_renew_window_factor? number  Kept and shown; of effect with Kerberos logins only, which there are none. Default: 0.8.
 ---@field socket_listen_backlog_size? integer  Connections that may wait to be accepted; the system may allow fewer. Default: 1024.
 ---@field socket_receive_buffer_bytes? integer  Receive buffer of a connection's socket; -1: as large as the system finds right for the connection. Default: -1.
 ---@field socket_request_max_bytes? integer  Largest request; a longer one closes its connection. Default: 100 * MiB.

@@ -290,7 +290,8 @@ static int describe_own_configs(struct describe_list *list, int next, const char
     const struct config_entry *entry = &api->own_configs[next];
     // Ids are numbers, the rest lists.
     struct config_def def = {.name = entry->name,
-                             .type = strstr(entry->name, ".id") != NULL ? CONFIG_INT : CONFIG_LIST};
+                             .type = strstr(entry->name, ".id") != NULL ? CONFIG_INT : CONFIG_LIST,
+                             .doc = "What the broker was started as: id, listen, advertise and data in config.lua."};
     if (describe_is_wanted(list, entry->name)) {
       struct config_shown shown = {
           .name = entry->name, .value = entry->value, .source = CONFIG_SOURCE_STATIC_BROKER, .is_read_only = true};

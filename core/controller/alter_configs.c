@@ -93,7 +93,7 @@ static void take_found(struct controller *controller, struct controller_alter_re
 {
   struct config_entry *configs = NULL;
   found->is_there = op->result == 0;
-  if (!found->is_there || !op->data) {
+  if (!found->is_there || op->size == 0) {
     return;
   }
   if (topic_nodes_read_config(&controller->arena, op->data, &configs, &found->config_count) < 0) {

@@ -54,7 +54,7 @@ int loader_take_entities(struct loader *loader, const struct metastore_op *ops)
   ops += loader->entity_op;
   for (int32_t i = 0; i < loader->entity_count; i++, ops++) {
     struct entity_load *entity = &loader->entities[i];
-    if (ops->result == 0 && ops->data &&
+    if (ops->result == 0 && ops->size > 0 &&
         topic_nodes_read_config(&loader->arena, ops->data, &entity->entries, &entity->entry_count) < 0) {
       return topic_nodes_corrupt(ops->path);
     }

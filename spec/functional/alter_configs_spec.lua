@@ -332,6 +332,15 @@ describe("Changing configs", function()
       configs.alter(client, BROKER, "", { { "min.insync.replicas", DELETE } })
     end)
 
+    it("keeps settings of Kerberos, which there is none of, on one broker", function()
+      local name = "sasl.kerberos.min.time.before.relogin"
+      assert.equal(0, incremental(BROKER, "1", { { name, SET, "58000" } }))
+      assert.same({ "58000", FROM_OWN, { { name, "58000", FROM_OWN }, { name, "60000", FROM_DEFAULT } } },
+        { configs.shown(client, BROKER, "1", name) })
+      assert.same({ 42, "Cannot update these configs at default cluster level, broker id must be specified: [" .. name .. "]" },
+        { incremental(BROKER, "", { { name, SET, "58000" } }) })
+    end)
+
     it("refuses settings of listeners for all brokers", function()
       assert.same({ 42, "Cannot update these configs at default cluster level, broker id must be specified: [listeners]" },
         { incremental(BROKER, "", { { "listeners", SET, "PLAINTEXT://:9" } }) })

@@ -30,7 +30,8 @@ for name in ([[compression.gzip.level compression.lz4.level compression.type com
   log.index.interval.bytes log.index.size.max.bytes log.message.timestamp.after.max.ms
   log.message.timestamp.before.max.ms log.message.timestamp.type log.preallocate log.retention.bytes log.retention.ms
   log.roll.jitter.ms log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.connections
-  max.connections.per.ip max.connections.per.ip.overrides
+  max.connections.per.ip max.connections.per.ip.overrides sasl.kerberos.min.time.before.relogin
+  sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
   max.decompressed.message.bytes message.max.bytes min.insync.replicas num.recovery.threads.per.data.dir
   luka.producer.type luka.validate producer.id.expiration.ms unclean.leader.election.enable]]):gmatch "%S+" do CHANGEABLE[name] = true end
 
@@ -257,6 +258,23 @@ describe("DescribeConfigs", function()
     end
     assert.equal(0, describe_one(client, BROKER, "+01").error_code)
     assert.equal(42, describe_one(client, BROKER, ("9"):rep(30000)).error_code)
+  end)
+
+  it("shows what the broker was started as, under Kafka's names", function()
+    local names = { "advertised.listeners", "broker.id", "listeners", "log.dirs", "node.id" }
+    local result = describe_one(client, BROKER, "1", { keys = names, synonyms = true })
+    local address = "PLAINTEXT://127.0.0.1:" .. broker.port
+    for i, wanted in ipairs { { address, LIST }, { "1", INT }, { address, LIST }, { broker.data, LIST }, { "1", INT } } do
+      local config = result.configs[i]
+      assert.same({ names[i], wanted[1], wanted[2], FROM_BROKER, true },
+        { config.name, config.value, config.config_type, config.config_source, config.read_only })
+      assert.same({ { names[i], wanted[1], FROM_BROKER } }, synonyms_of(config))
+    end
+    local all, before = describe_one(client, BROKER, "1"), ""
+    for _, config in ipairs(all.configs) do
+      assert.is_true(config.name > before, config.name)
+      before = config.name
+    end
   end)
 
   it("has no configs for all brokers where none was set", function()

@@ -26,6 +26,7 @@ local NO_LIMIT = "9223372036854775807"
 
 --- Examples where none can be made of the definition.
 local EXAMPLES = {
+  ["group.consumer.min.assignment.interval.ms"] = "100",
   ["broker.rack"] = '"eu-1a"', ["max.connections"] = "10000", ["max.connections.per.ip"] = "200",
   ["max.connections.per.ip.overrides"] = '"10.0.0.5:1000,10.0.0.6:50"', ["retention.bytes"] = "10 * GiB",
   ["cleanup.policy"] = '{ "compact", "delete" }', ["flush.messages"] = "1", ["flush.ms"] = "seconds(1)",
