@@ -113,7 +113,8 @@ function M.entry(step, result, names)
   local said = M.normal(result.out, names)
   if step.hidden then said = without(said, step.hidden) end
   put(out, "> ", step.sorted and in_order(said) or said)
-  put(out, "! ", M.normal(result.err, names))
+  local complained = M.normal(result.err, names)
+  put(out, "! ", step.sorted and in_order(complained) or complained)
   if result.status ~= 0 then out[#out + 1] = "= " .. result.status end
   if result.fault then out[#out + 1] = "? " .. result.fault end
   return table.concat(out, "\n") .. "\n"
