@@ -113,6 +113,12 @@ int log_clean_look(struct log *log, int64_t stable_offset, int64_t now_ms, struc
   return 0;
 }
 
+void log_note_cleaning(struct log *log, int64_t first_offset)
+{
+  int64_t never = -1;
+  atomic_compare_exchange_strong(&log->clean_offset, &never, first_offset);
+}
+
 // --- the pass --------------------------------------------------------------------------------------------------------
 
 bool log_clean_is_damage(int result)

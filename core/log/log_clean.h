@@ -45,6 +45,10 @@ struct log_clean_look {
 /// @return 0, ERR_IO, ERR_NO_FILES ...
 int log_clean_look(struct log *log, int64_t stable_offset, int64_t now_ms, struct log_clean_look *look);
 
+/// Notes that a log is about to be cleaned for the first time, from an offset on: its offsets may have holes from now
+/// on, which the checkpoint of clean offsets has to say before. Does nothing when that was noted. Any thread.
+void log_note_cleaning(struct log *log, int64_t first_offset);
+
 /// What a pass did.
 struct log_clean_counts {
   int64_t read_bytes;      ///< of the segments that were written anew
