@@ -5,6 +5,7 @@ local workload = require "scripts.bench.workload"
 local disk = require "scripts.bench.scenarios_disk"
 local life = require "scripts.bench.scenarios_life"
 local scale = require "scripts.bench.scenarios_scale"
+local cleaning = require "scripts.bench.scenarios_cleaning"
 local clients = require "scripts.bench.scenarios_clients"
 
 local words, BIG = workload.words, workload.BIG
@@ -159,6 +160,7 @@ M.ALL = {
   life.life,
   scale.partitions,
   scale.connections,
+  cleaning.compaction,
   clients.clients,
 }
 
