@@ -96,6 +96,14 @@ connections = nil
 ---@type fun(part?: string): table<string, integer>
 metrics = nil
 
+--- Requests by kind: how many, errors, how long they take.
+---@type fun(part_or_seconds?: string|number, seconds?: number): table[]
+requests = nil
+
+--- What is written to topics and read from them, a second.
+---@type fun(part_or_seconds?: string|number, seconds?: number): table[]
+rates = nil
+
 --- Reads the configuration again; shows what came of it.
 ---@type fun(): table[]
 reload = nil

@@ -191,6 +191,7 @@ static void dispatch_turn(void *arg, struct worker *server_worker)
   (void)arg;
   struct api_worker *worker = server_worker->user;
   append_gather_submit(&worker->appends);
+  request_count_latency(worker);
 }
 
 static void dispatch_drain(void *arg, struct worker *server_worker)

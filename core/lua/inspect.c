@@ -269,17 +269,41 @@ struct metrics_call {
   bool has_topics;               ///< those of single topics are wanted too
 };
 
+/// The buckets that are not empty: { [i] = { from =, upto =, count = } }.
+static void push_latency(struct lua_State *vm, const struct latency_sum *latency)
+{
+  lua_value_set_int64(vm, "sum_us", latency->sum_us);
+  lua_value_set_int64(vm, "max_us", latency->max_us);
+  lua_newtable(vm);
+  int filled = 0;
+  for (int i = 0; i < LATENCY_BUCKETS; i++) {
+    if (latency->buckets[i] > 0) {
+      lua_createtable(vm, 0, 3);
+      lua_value_set_int64(vm, "from", latency_bucket_start(i));
+      lua_value_set_int64(vm, "upto", latency_bucket_start(i + 1));
+      lua_value_set_int64(vm, "count", latency->buckets[i]);
+      lua_rawseti(vm, -2, ++filled);
+    }
+  }
+  lua_setfield(vm, -2, "buckets");
+}
+
 static void push_sample(struct lua_State *vm, const struct metric_sample *sample)
 {
   const struct metric *metric = sample->metric;
-  lua_createtable(vm, 0, 5);
+  lua_createtable(vm, 0, 8);
   set_text(vm, "name", metric->name);
   set_text(vm, "text", metric->text);
-  set_text(vm, "kind", metric->kind == METRIC_COUNTER ? "counter" : "gauge");
+  static const char *const kinds[] = {
+      [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_LATENCY] = "latency"};
+  set_text(vm, "kind", kinds[metric->kind]);
   if (sample->label != NULL) {
     set_text(vm, "label", sample->label);
   }
   lua_value_set_int64(vm, "value", sample->value);
+  if (sample->latency != NULL) {
+    push_latency(vm, sample->latency);
+  }
 }
 
 /// The memory of this state is only known here.

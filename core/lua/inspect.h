@@ -9,7 +9,8 @@
 //                                     nil, "topic"; nil, "partition", how many it has
 //   connections(limit)                { total =, [i] = connection }
 //   metrics(with topics)              { [i] = { name =, label = or nil, kind = "counter" or "gauge", text =, value = }
-//   }
+//                                     or the same with kind = "latency", value = how many, sum_us =, max_us =,
+//                                     buckets = { [j] = { from =, upto =, count = } } }
 #pragma once
 
 #include "lua/script.h"

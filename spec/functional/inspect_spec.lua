@@ -53,7 +53,7 @@ describe("The console's view of the inside", function()
     return show(console, ('topic "%s":retention_plan(%s)'):format(of.name, partition or ""))
   end
 
-  for _, file in ipairs { "segments", "inspect" } do
+  for _, file in ipairs { "segments", "inspect", "traffic" } do
     for _, entry in ipairs(require("luka.words." .. file).entries) do
       it(("has an example of %s that works"):format(entry.name), function()
         for _, source in ipairs { entry.setup or "return", entry.example } do

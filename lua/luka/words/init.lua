@@ -14,7 +14,7 @@ local help = require "luka.words.help"
 local M = {}
 
 --- Modules below luka.words, in the order of docs/console.md.
-M.FILES = { "topics", "topic", "segments", "records", "broker", "inspect", "lifecycle", "console" }
+M.FILES = { "topics", "topic", "segments", "records", "broker", "inspect", "traffic", "lifecycle", "console" }
 
 local registry
 

@@ -2,6 +2,7 @@
 -- connections() and metrics(): the broker at this moment.
 local arguments = require "luka.admin.arguments"
 local errors = require "luka.errors"
+local samples = require "luka.words.sample"
 local view = require "luka.view"
 
 local M = {}
@@ -21,7 +22,8 @@ M.entries = {
     about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error (answers by "
       .. "error code), partition, log, topic, pool (threads that wait for disks), script (the consoles). Those of single "
       .. "topics are shown when they are asked for: metrics \"topic\", metrics \"clicks\".\n\nIn Lua it is a table by name: "
-      .. "metrics()[\"network.received_bytes\"]; two of them some time apart make a rate, as in watch().",
+      .. "metrics()[\"network.received_bytes\"]. Everything counts since the broker's start: requests() and rates() show what "
+      .. "happens now.",
     example = 'metrics "produce"' },
 }
 
@@ -38,13 +40,6 @@ local function matches(connection, part)
     if value and value:lower():find(part, 1, true) then return true end
   end
   return false
-end
-
---- The name of a sample: what it is of stands behind the section, "request.Produce.count".
-local function name_of(sample)
-  if not sample.label then return sample.name end
-  local section, rest = sample.name:match "^([^.]+)%.(.*)$"
-  return ("%s.%s.%s"):format(section, sample.label, rest)
 end
 
 --- A test of names.
@@ -85,12 +80,20 @@ function M.new(context)
   function words.metrics(part)
     local is_wanted = filter(part)
     local values, order = {}, {}
+    local function put(name, value)
+      if value ~= nil and is_wanted(name) then
+        values[name], order[#order + 1] = value, name
+      end
+    end
     for _, sample in ipairs(task.await(native.metrics(part ~= nil))) do
-      local name = name_of(sample)
+      local name = samples.name(sample)
       -- Kinds of requests that nobody has made would fill the screen.
       local is_idle = part == nil and sample.label and sample.value == 0
-      if is_wanted(name) and not is_idle then
-        values[name], order[#order + 1] = sample.value, name
+      if sample.kind == "latency" then
+        local latencies = samples.latencies(sample)
+        for _, of in ipairs(samples.LATENCIES) do put(name .. "_" .. of, latencies[of]) end
+      elseif not is_idle then
+        put(name, sample.value)
       end
     end
     if #order == 0 then errors.raise("usage", 'metrics: no name has "%s" in it; metrics() lists them', part:sub(1, 80)) end
