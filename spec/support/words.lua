@@ -21,6 +21,9 @@ local M = {}
 local Session = {}
 Session.__index = Session
 
+--- What C gives where a spec does not say: nothing is known of the coordinator's inside.
+local NATIVE = { group = function() return nil end }
+
 --- The task that words run in.
 local function task_of(self)
   local function tick()
@@ -37,6 +40,7 @@ local function task_of(self)
       self.asked[#self.asked + 1] = text
       return self.says_yes
     end,
+    await = function(...) return ... end,
     clear = function() self.cleared = self.cleared + 1 end,
     sleep = function(ms)
       tick()
@@ -58,8 +62,8 @@ function M.session(broker, native)
     self.requests = self.requests - 1
     if self.requests < 0 then errors.raise("interrupted", "interrupted") end
     return transport:call(request)
-  end }
-  self.context = { admin = admin.new(interruptible), task = task_of(self), native = native or {} }
+  end, wait = transport.wait }
+  self.context = { admin = admin.new(interruptible), task = task_of(self), native = native or NATIVE }
   self.words = words.new(self.context)
   self.env = setmetatable({}, { __index = function(_, name)
     local word = self.words[name]
