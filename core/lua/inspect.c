@@ -19,6 +19,7 @@
 #include "lua/script.h"
 #include "lua/state.h"
 #include "lua/value.h"
+#include "metadata/image.h"
 #include "network/connection_list.h"
 #include "replica/inspect.h"
 
@@ -185,6 +186,23 @@ static int native_segments(lua_State *vm)
   replica_inspect(&call->inspection, inspect->replicas, inspect->metadata, inspect->pool, topic, (int32_t)partition,
                   event_loop_current(), segments_done);
   return results;
+}
+
+// ---- configs ----
+
+/// At once: an image is read where it lies, until the end of the turn.
+static int native_set_configs(lua_State *vm)
+{
+  const struct inspect *inspect = script_arg(vm);
+  const struct metadata_image *image = metadata_cache_get(inspect->metadata);
+  lua_newtable(vm);
+  for (int32_t i = 0; i < image->topic_count; i++) {
+    const struct metadata_topic *topic = image->topics[i];
+    if (topic->override_count > 0) {
+      lua_value_set_int64(vm, topic->name, topic->override_count);
+    }
+  }
+  return 1;
 }
 
 // ---- connections ----
@@ -359,4 +377,5 @@ void inspect_natives(struct inspect *inspect, struct script_native natives[INSPE
   natives[0] = (struct script_native){.name = "segments", .fn = native_segments, .arg = inspect};
   natives[1] = (struct script_native){.name = "connections", .fn = native_connections, .arg = inspect};
   natives[2] = (struct script_native){.name = "metrics", .fn = native_metrics, .arg = inspect};
+  natives[3] = (struct script_native){.name = "set_configs", .fn = native_set_configs, .arg = inspect};
 }

@@ -7,6 +7,7 @@ local coordinator = require "luka.admin.coordinator"
 local errors = require "luka.errors"
 local members_of = require "luka.admin.members"
 local offsets = require "luka.admin.offsets"
+local sort = require "luka.sort"
 
 ---@class (exact) luka.Group
 ---@field name string
@@ -117,7 +118,7 @@ function M.add(admin, call, transport)
           protocol_type = group.protocol_type ~= "" and group.protocol_type or nil }
       end
     end
-    table.sort(list, function(a, b) return a.name < b.name end)
+    sort(list, function(a, b) return a.name < b.name end)
     if options.lag == false then return list end
     local ends = {}
     for from = 1, #list, AT_ONCE do

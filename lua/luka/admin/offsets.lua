@@ -5,6 +5,7 @@ local calls = require "luka.admin.call"
 local codec = require "luka.wire.codec"
 local coordinator = require "luka.admin.coordinator"
 local errors = require "luka.errors"
+local sort = require "luka.sort"
 
 ---@class (exact) luka.GroupOffset
 ---@field topic string
@@ -64,7 +65,7 @@ function M.fetch(ask, names)
         end
       end
     end
-    table.sort(rows, by_partition)
+    sort(rows, by_partition)
     out[group.group_id] = rows
   end
   return out
@@ -137,7 +138,7 @@ function M.with_assigned(rows, members)
       end
     end
   end
-  table.sort(rows, by_partition)
+  sort(rows, by_partition)
   return rows
 end
 
@@ -218,7 +219,7 @@ function M.add(admin, call, transport)
       for partition, offset in pairs(arguments.list("commit_offsets: " .. topic.name, partitions)) do
         table.insert(topic.partitions, commit_of(partition, offset))
       end
-      table.sort(topic.partitions, function(a, b) return a.partition_index < b.partition_index end)
+      sort(topic.partitions, function(a, b) return a.partition_index < b.partition_index end)
     end)
     local answer = ask(name, "OffsetCommit", { group_id = name, generation_id_or_member_epoch = -1, member_id = "",
       group_instance_id = codec.NULL, topics = body }, codes_of)

@@ -5,6 +5,7 @@ local arguments = require "luka.admin.arguments"
 local clock = require "luka.native.clock"
 local errors = require "luka.errors"
 local moment = require "luka.admin.moment"
+local sort = require "luka.sort"
 local value_of = require "luka.config.value"
 
 ---@class (exact) luka.GroupReset
@@ -206,7 +207,7 @@ function M.add(admin)
     if #rows == 0 then
       errors.raise("usage", '%s: group "%s" has no offsets to reset; name a topic: topic = "clicks"', WHERE, name)
     end
-    table.sort(rows, function(a, b) return a.topic < b.topic or a.topic == b.topic and a.partition < b.partition end)
+    sort(rows, function(a, b) return a.topic < b.topic or a.topic == b.topic and a.partition < b.partition end)
     if options.dry then return rows end
     local commits = {}
     for _, row in ipairs(rows) do

@@ -5,6 +5,7 @@ local coordinator = require "luka.admin.coordinator"
 local explain = require "luka.words.explain"
 local java_hash = require "luka.admin.java_hash"
 local object = require "luka.words.object"
+local sort = require "luka.sort"
 local view = require "luka.view"
 local waits = require "luka.words.waits"
 
@@ -24,8 +25,8 @@ M.entries = {
   { name = "group", group = "groups", type = "fun(name: string|luka.GroupObject): luka.GroupObject",
     text = "A group: state, members, lag, and what it waits for.",
     usage = 'group "name"',
-    about = "While the group rebalances, waits_for says for whom it waits, for how long they have been silent, and until "
-      .. "when it waits.\n\nIts methods are called with a colon: group \"orders\":offsets(). reset_offsets(), commit(), "
+    about = "While the group rebalances, waits_for says for whom it waits, how long they have been silent, and until when "
+      .. "it waits for each.\n\nIts methods are called with a colon: group \"orders\":offsets(). reset_offsets(), commit(), "
       .. "kick(), delete_offsets() and delete_group() change it.",
     example = 'group "orders"', setup = M.SETUP },
   { name = "group:describe", group = "groups", type = "fun(self: luka.GroupObject): table",
@@ -34,8 +35,7 @@ M.entries = {
   { name = "group:members", group = "groups", type = "fun(self: luka.GroupObject): table[]",
     text = "Its members: client, host, partitions.",
     usage = 'group "name":members()',
-    about = "silent_ms is the time since a member was last heard of, timeout_ms how long it may be silent. assignment is "
-      .. "what the member has, target what it is to have where that is something else.",
+    about = "assignment is what the member has, target what it is to have where that is something else.",
     example = 'group "orders":members()', setup = M.SETUP },
   { name = "group:offsets", group = "groups", type = "fun(self: luka.GroupObject): table[]",
     text = "What it has committed, and the lag, by partition.",
@@ -49,9 +49,22 @@ local GROUPS = { "name", "type", "state", "members", "lag", "shard" }
 local DESCRIBE = { "name", "type", "state", "waits_for", "rebalance_time", "rebalance_reason", "protocol_type", "protocol",
   "assignor", "generation", "epoch", "assignment_epoch", "shard", "lag", "members", "offsets" }
 -- A narrow terminal shows the first columns only.
-local MEMBERS = { "client_id", "host", "instance_id", "assignment", "target", "silent_ms", "timeout_ms", "member_id", "epoch",
-  "topics", "regex", "rack" }
+local MEMBERS = { "client_id", "host", "instance_id", "assignment", "target", "topics", "regex", "epoch", "rack", "member_id" }
 local OFFSETS = { "topic", "partition", "offset", "end_offset", "lag", "client_id", "metadata", "member_id" }
+--- Columns that are left out where no row has them.
+local RARE = { instance_id = true, target = true, regex = true, epoch = true, rack = true, client_id = true, metadata = true,
+  member_id = true }
+
+--- The columns that rows make use of.
+local function used(rows, columns)
+  local out = {}
+  for _, column in ipairs(columns) do
+    local is_used = not RARE[column]
+    for i = 1, is_used and 0 or #rows do is_used = is_used or rows[i][column] ~= nil end
+    if is_used then out[#out + 1] = column end
+  end
+  return out
+end
 
 --- What each session knows: how many shards there are.
 local function shard_count(context)
@@ -71,17 +84,18 @@ local function look(context, name)
   for _, row in ipairs(found.offsets) do
     row.member_id, row.client_id, row.member = row.member, clients[row.member], nil
   end
-  if inside then
-    found.generation, found.waits_for = inside.generation, waits.text(inside)
+  if found.type == "consumer" then
+    found.waits_for = waits.consumer(found)
+  elseif inside then
+    found.generation, found.waits_for = inside.generation, waits.classic(inside)
     found.rebalance_time, found.rebalance_reason = inside.rebalance_time, inside.rebalance_reason
-    waits.add(found.members, inside)
   end
-  table.sort(found.members, function(a, b)
+  sort(found.members, function(a, b)
     if a.client_id ~= b.client_id then return a.client_id < b.client_id end
     return a.member_id < b.member_id
   end)
-  view.list(found.members, MEMBERS)
-  view.list(found.offsets, OFFSETS)
+  view.list(found.members, used(found.members, MEMBERS))
+  view.list(found.offsets, used(found.offsets, OFFSETS))
   return found
 end
 

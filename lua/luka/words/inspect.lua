@@ -3,6 +3,7 @@
 local arguments = require "luka.admin.arguments"
 local errors = require "luka.errors"
 local samples = require "luka.words.sample"
+local sort = require "luka.sort"
 local view = require "luka.view"
 
 local M = {}
@@ -73,7 +74,7 @@ function M.new(context)
     for _, connection in ipairs(seen) do
       if not part or matches(connection, part:lower()) then rows[#rows + 1] = connection end
     end
-    table.sort(rows, function(a, b) return a.id < b.id end)
+    sort(rows, function(a, b) return a.id < b.id end)
     return view.list(rows, CONNECTIONS)
   end
 

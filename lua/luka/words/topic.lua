@@ -5,6 +5,7 @@ local errors = require "luka.errors"
 local explain = require "luka.words.explain"
 local names_of = require "luka.config.names"
 local object = require "luka.words.object"
+local sort = require "luka.sort"
 local survey = require "luka.words.survey"
 local text = require "luka.words.text"
 local view = require "luka.view"
@@ -110,7 +111,7 @@ function methods.describe(context, name)
   survey.note(context, offline)
   return view.record({ name = topic.name, id = topic.id, partitions = #topic.partitions,
     replication_factor = topic.partitions[1] and #topic.partitions[1].replicas, records = records,
-    size_bytes = size_bytes, configs = survey.set_configs(context, { topic })[name] }, RECORD)
+    size_bytes = size_bytes, configs = survey.set_configs(context, name) }, RECORD)
 end
 
 function methods.partitions(context, name)
@@ -214,7 +215,7 @@ function methods.delete_records(context, name, before)
   end
   local first, out = explain.call(context, name, context.admin.delete_records, name, offsets), {}
   for partition, offset in pairs(first) do out[#out + 1] = { partition = partition, first_offset = offset } end
-  table.sort(out, function(a, b) return a.partition < b.partition end)
+  sort(out, function(a, b) return a.partition < b.partition end)
   return view.list(out, { "partition", "first_offset" })
 end
 

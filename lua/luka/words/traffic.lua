@@ -3,6 +3,7 @@
 local arguments = require "luka.admin.arguments"
 local errors = require "luka.errors"
 local sample = require "luka.words.sample"
+local sort = require "luka.sort"
 local text = require "luka.words.text"
 local view = require "luka.view"
 
@@ -90,7 +91,7 @@ function M.new(context)
       end
     end
     if not is_known then errors.raise("usage", 'requests: no kind of request has "%s" in its name', part:sub(1, 80)) end
-    table.sort(rows, function(a, b) return a.count > b.count or a.count == b.count and a.api < b.api end)
+    sort(rows, function(a, b) return a.count > b.count or a.count == b.count and a.api < b.api end)
     return view.list(rows, elapsed and REQUESTS_NOW or REQUESTS)
   end
 
@@ -110,7 +111,7 @@ function M.new(context)
       end
     end
     if not is_known then errors.raise("usage", 'rates: no topic has "%s" in its name', part:sub(1, 80)) end
-    table.sort(rows, function(a, b)
+    sort(rows, function(a, b)
       local left, right = a.in_bytes_per_s + a.out_bytes_per_s, b.in_bytes_per_s + b.out_bytes_per_s
       return left > right or left == right and a.topic < b.topic
     end)

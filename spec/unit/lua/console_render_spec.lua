@@ -215,6 +215,20 @@ describe("a record", function()
   end)
 end)
 
+describe("a record with lists in it", function()
+  local view = { fields = { "name", "members", "offsets", "lag" }, lists = { members = { "host" }, offsets = { "topic", "lag" } },
+    value = { name = "g", lag = 3, members = {}, offsets = { { topic = "t", lag = 1 }, { topic = "u" } } } }
+
+  it("has them as tables below it, with their names, and how many rows they have above", function()
+    assert.same({ "name     g", "members  0", "offsets  2", "lag      3", "", "offsets:", "topic  lag", "t        1", "u        -" },
+      table_of.record(view, terminal(80)))
+  end)
+
+  it("cuts the tables to the width of the terminal", function()
+    for _, line in ipairs(table_of.record(view, terminal(12))) do assert.is_true(text.width(line) <= 12) end
+  end)
+end)
+
 describe("any other value", function()
   local cases = {
     { 2, "2" }, { true, "true" }, { "a\"\\\n", [["a\"\\\n"]] }, { {}, "{}" }, { { 1, 2, 3 }, "{ 1, 2, 3 }" },
