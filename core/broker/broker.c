@@ -162,6 +162,19 @@ static void broker_apply(void *arg, struct controller_change *change)
   }
 }
 
+/// How logs are compacted, by a configuration.
+static struct log_cleaner_config broker_cleaner(const struct broker_config *config)
+{
+  return (struct log_cleaner_config){
+      .threads = config->log_cleaner_enable ? config->log_cleaner_threads : 0,
+      .dedupe_buffer_bytes = config->log_cleaner_dedupe_buffer_size,
+      .load_factor = config->log_cleaner_io_buffer_load_factor,
+      .io_buffer_bytes = config->log_cleaner_io_buffer_size,
+      .io_bytes_per_second = config->log_cleaner_io_max_bytes_per_second,
+      .backoff_ms = config->log_cleaner_backoff_ms,
+  };
+}
+
 /// The controller's hook: what may change while the broker runs. Control thread.
 static void broker_configured(void *arg, const struct broker_config *config)
 {
@@ -176,6 +189,8 @@ static void broker_configured(void *arg, const struct broker_config *config)
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
   };
   log_manager_set_intervals(broker->logs, &intervals);
+  struct log_cleaner_config cleaner = broker_cleaner(config);
+  log_manager_configure_cleaner(broker->logs, &cleaner);
 }
 
 static void broker_loaded(void *arg, int result)
@@ -235,6 +250,7 @@ static int broker_open_logs(struct broker *broker)
       .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
       .file_delete_delay_ms = config->log_segment_delete_delay_ms,
+      .cleaner = broker_cleaner(config),
       .reserve_bytes = options->log_dir_reserve_bytes,
       .loop = &broker->control,
       .pool = broker->pool,
@@ -464,7 +480,7 @@ static int broker_build(struct broker *broker)
   TRY(broker_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
-  measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->pool);
+  measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->pool);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -523,6 +539,9 @@ int broker_stop(struct broker *broker)
   if (broker->is_control_running) {
     broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
+  }
+  if (broker->are_logs_started) {
+    log_manager_end_cleaner(broker->logs);
   }
   if (broker->pool != NULL) {
     pool_delete(broker->pool);

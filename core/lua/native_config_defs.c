@@ -100,7 +100,6 @@ static void native_push_defs(lua_State *vm, const struct config_def *defs, int c
     native_push_def(vm, &defs[i]);
     enum broker_config_index index = (enum broker_config_index)i;
     // Topic configs are all heeded at once.
-    native_set_flag(vm, "is_supported", !is_broker || broker_config_is_supported(index));
     native_set_flag(vm, "is_dynamic", !is_broker || broker_config_change_of(defs[i].name) == BROKER_CHANGE_ALLOWED);
     native_set_flag(vm, "is_reloadable", !is_broker || broker_config_is_reloadable(index));
     lua_rawseti(vm, -2, i + 1);

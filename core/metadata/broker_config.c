@@ -13,15 +13,6 @@
 #include "base/mem.h"
 #include "metadata/config_private.h"
 
-/// Configs that are defined, as Kafka's defaults hold for them, but that nothing heeds yet: whoever sets one would rely
-/// on what does not happen. Compaction.
-static const enum broker_config_index unsupported[] = {
-    BROKER_CONFIG_log_cleaner_delete_retention_ms,
-    BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
-    BROKER_CONFIG_log_cleaner_min_cleanable_ratio,
-    BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
-};
-
 /// Configs that are read at the start only: what was registered or bound then, and what each connection was given when
 /// it was made.
 static const enum broker_config_index start_only[] = {
@@ -71,23 +62,14 @@ void broker_config_destroy(struct broker_config *config)
   }
 }
 
-static bool is_among(enum broker_config_index index, const enum broker_config_index *list, size_t count)
-{
-  size_t i = 0;
-  while (i < count && list[i] != index) {
-    i++;
-  }
-  return i < count;
-}
-
-bool broker_config_is_supported(enum broker_config_index index)
-{
-  return !is_among(index, unsupported, sizeof unsupported / sizeof *unsupported);
-}
-
 bool broker_config_is_reloadable(enum broker_config_index index)
 {
-  return broker_config_is_supported(index) && !is_among(index, start_only, sizeof start_only / sizeof *start_only);
+  size_t count = sizeof start_only / sizeof *start_only;
+  size_t i = 0;
+  while (i < count && start_only[i] != index) {
+    i++;
+  }
+  return i == count;
 }
 
 bool broker_config_is_set(const struct broker_config *config, enum broker_config_index index)
@@ -119,11 +101,6 @@ enum config_source broker_config_source(const struct broker_config *config, enum
   return broker_config_layer_source(layer);
 }
 
-static int refuse_unsupported(const char *name)
-{
-  return error_set(ERR_CONFIG, "broker config '%s' is known to Kafka but not supported by Luka yet", name);
-}
-
 /// The error for a name that is not in the list.
 static int refuse_name(const char *name)
 {
@@ -136,7 +113,7 @@ static int refuse_name(const char *name)
     if (foreign[i].hint) {
       return error_set(ERR_CONFIG, "broker config '%s' is set by %s here", name, foreign[i].hint);
     }
-    return refuse_unsupported(name);
+    return error_set(ERR_CONFIG, "broker config '%s' is known to Kafka but not supported by Luka yet", name);
   }
   const char *names[BROKER_CONFIG_COUNT];
   for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
@@ -155,9 +132,6 @@ int broker_config_set(struct broker_config *config, const char *name, const char
   int index = config_find(definitions, BROKER_CONFIG_COUNT, name);
   if (index < 0) {
     return refuse_name(name);
-  }
-  if (!broker_config_is_supported((enum broker_config_index)index)) {
-    return refuse_unsupported(name);
   }
   char message[CONFIG_MESSAGE_SIZE];
   if (config_set(&definitions[index], text, config, message) < 0) {

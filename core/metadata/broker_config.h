@@ -81,9 +81,6 @@ int broker_config_set(struct broker_config *config, const char *name, const char
 /// @return 0; ERR_CONFIG with a sentence in error_last()
 int broker_config_resolve(struct broker_config *config);
 
-/// False for a config that is defined but cannot be set yet, as nothing would heed it.
-bool broker_config_is_supported(enum broker_config_index index);
-
 /// Whether a new value in config.lua takes effect at a reload; otherwise it waits for the next start. Wider than what
 /// clients may change at run time (broker_config_change_of()), which is Kafka's to say.
 bool broker_config_is_reloadable(enum broker_config_index index);

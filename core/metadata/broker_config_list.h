@@ -25,14 +25,28 @@ BROKER_CONFIG_X(BOOL, delete_topic_enable, "delete.topic.enable", "true", NO_MIN
   "Whether topics can be deleted.")
 BROKER_CONFIG_X(INT, fetch_max_bytes, "fetch.max.bytes", "57671680", 1024, NO_MAX, VALID_ANY,
   "Most bytes of records in one fetch response, whatever the client asks for.")
+BROKER_CONFIG_X(LONG, log_cleaner_backoff_ms, "log.cleaner.backoff.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "How long the log cleaner rests when no log is to be compacted.")
+BROKER_CONFIG_X(LONG, log_cleaner_dedupe_buffer_size, "log.cleaner.dedupe.buffer.size", "134217728", NO_MIN, NO_MAX, VALID_ANY,
+  "Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. At least 1 MiB for each thread.")
 BROKER_CONFIG_X(LONG, log_cleaner_delete_retention_ms, "log.cleaner.delete.retention.ms", "86400000", 0, NO_MAX, VALID_ANY,
   "Default of delete.retention.ms.")
+BROKER_CONFIG_X(BOOL, log_cleaner_enable, "log.cleaner.enable", "true", NO_MIN, NO_MAX, VALID_ANY,
+  "Whether topics with cleanup.policy=compact are compacted.")
+BROKER_CONFIG_X(DOUBLE, log_cleaner_io_buffer_load_factor, "log.cleaner.io.buffer.load.factor", "0.9", NO_MIN, NO_MAX, VALID_ANY,
+  "Share of log.cleaner.dedupe.buffer.size that keys may take; more than 0.9 counts as that.")
+BROKER_CONFIG_X(INT, log_cleaner_io_buffer_size, "log.cleaner.io.buffer.size", "524288", 0, NO_MAX, VALID_ANY,
+  "Memory through which the log cleaner reads and writes, of all its threads together.")
+BROKER_CONFIG_X(DOUBLE, log_cleaner_io_max_bytes_per_second, "log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308", NO_MIN, NO_MAX, VALID_ANY,
+  "Most bytes that the log cleaner reads and writes in a second, all its threads together.")
 BROKER_CONFIG_X(LONG, log_cleaner_max_compaction_lag_ms, "log.cleaner.max.compaction.lag.ms", "9223372036854775807", 1, NO_MAX, VALID_ANY,
   "Default of max.compaction.lag.ms.")
 BROKER_CONFIG_X(DOUBLE, log_cleaner_min_cleanable_ratio, "log.cleaner.min.cleanable.ratio", "0.5", 0, 1, VALID_ANY,
   "Default of min.cleanable.dirty.ratio.")
 BROKER_CONFIG_X(LONG, log_cleaner_min_compaction_lag_ms, "log.cleaner.min.compaction.lag.ms", "0", 0, NO_MAX, VALID_ANY,
   "Default of min.compaction.lag.ms.")
+BROKER_CONFIG_X(INT, log_cleaner_threads, "log.cleaner.threads", "1", 0, NO_MAX, VALID_ANY,
+  "Threads that compact logs; more than 64 count as so many.")
 BROKER_CONFIG_X(FLAGS, log_cleanup_policy, "log.cleanup.policy", "delete", NO_MIN, NO_MAX, VALID("compact", "delete"),
   "Default of cleanup.policy.")
 BROKER_CONFIG_X(LONG, log_flush_interval_messages, "log.flush.interval.messages", "9223372036854775807", 1, NO_MAX, VALID_ANY,

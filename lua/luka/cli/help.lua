@@ -38,9 +38,8 @@ local function foreign(name)
   local kafka = require "luka.config.kafka"
   local key, dotted = kafka.snake(name), kafka.dotted(name)
   local instead = kafka.FOREIGN[dotted]
-  local def = kafka.BROKER[dotted]
   if instead then return ("%s, Kafka's %s\n  Is set by %s here.\n"):format(key, dotted, instead) end
-  if instead == false or def and not def.is_supported then
+  if instead == false then
     return ("%s, Kafka's %s\n  Is not supported yet.\n"):format(key, dotted)
   end
   return nil

@@ -17,7 +17,6 @@ local native = require "luka.native.config_defs"
 ---@field doc string
 ---@field is_dynamic boolean  clients can change it while the broker runs
 ---@field is_reloadable boolean  a reload of the file puts it in force
----@field is_supported boolean  false: defined, but nothing heeds it yet
 ---@field broker_name string?  of a topic config: the broker config that is its default
 ---@field default_key string?  of a topic config that can stand in defaults { ... }: the broker's, as a key
 
@@ -39,8 +38,6 @@ M.FAMILIES = {
 
 --- What only topics with a feature that is to come would heed: setting it is no error, as clients do, but does nothing.
 M.IDLE = {
-  ["delete.retention.ms"] = "compaction", ["max.compaction.lag.ms"] = "compaction",
-  ["min.compaction.lag.ms"] = "compaction", ["min.cleanable.dirty.ratio"] = "compaction",
   ["errors.deadletterqueue.group.enable"] = "share groups",
   ["follower.replication.throttled.replicas"] = "replication", ["leader.replication.throttled.replicas"] = "replication",
   ["local.retention.bytes"] = "tiered storage", ["local.retention.ms"] = "tiered storage",
@@ -59,7 +56,7 @@ for _, def in ipairs(native.topic) do
   def.key = M.snake(def.name)
   M.TOPIC[def.name] = def
   local default = def.broker_name and M.BROKER[def.broker_name]
-  def.default_key = default and default.is_supported and default.key or nil
+  def.default_key = default and default.key or nil
 end
 
 --- The other names of a config's family, itself included.

@@ -104,7 +104,7 @@ function M.keys(block)
   local keys = {}
   for key in pairs(block == "broker" and M.BROKER or M.TOPIC) do keys[#keys + 1] = key end
   for _, def in pairs(block == "broker" and kafka.BROKER or kafka.TOPIC) do
-    if def.is_supported and (block ~= "defaults" or def.default_key) then keys[#keys + 1] = def.key end
+    if block ~= "defaults" or def.default_key then keys[#keys + 1] = def.key end
   end
   table.sort(keys)
   return keys

@@ -79,7 +79,7 @@ function Settings:set_broker(key, value, origin, path)
   end
   if schema.BROKER_LATER[key] then failure.raise(origin, path, "is not supported yet") end
   local def = schema.kafka_config("broker", key)
-  if not def or not def.is_supported then unknown.broker(key, origin, path) end
+  if not def then unknown.broker(key, origin, path) end
   local text = read.kafka(self.host.check_broker, def.name, value, origin, path)
   self.kafka[def.name] = { path = path, origin = origin, value = text }
 end

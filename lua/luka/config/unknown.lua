@@ -16,7 +16,7 @@ local function refuse(origin, path, key, block, hint)
 end
 
 local function is_broker_key(key)
-  return schema.BROKER[key] or kafka.BROKER[kafka.dotted(key)] and kafka.BROKER[kafka.dotted(key)].is_supported
+  return schema.BROKER[key] or kafka.BROKER[kafka.dotted(key)]
 end
 
 --- The broker config that is a topic key's default, as a key.
@@ -30,10 +30,7 @@ end
 local function refuse_foreign(name, origin, path)
   local instead = kafka.FOREIGN[name]
   if instead then failure.raise(origin, path, "is set by %s here", instead) end
-  local def = kafka.BROKER[name]
-  if instead == false or def and not def.is_supported then
-    failure.raise(origin, path, "is Kafka's, and not supported yet")
-  end
+  if instead == false then failure.raise(origin, path, "is Kafka's, and not supported yet") end
 end
 
 --- A topic key given to --set, which sets broker keys.

@@ -61,7 +61,7 @@ describe("docs/config.md", function()
   it("has all of Kafka's configs that are served", function()
     for i = 0, C.BROKER_CONFIG_COUNT - 1 do
       local key = ffi.string(C.broker_config_defs()[i].name):gsub("%.", "_")
-      assert.equal(C.broker_config_is_supported(i), docs.broker[key] ~= nil, key)
+      assert.is_string(docs.broker[key], key)
     end
     for i = 0, C.TOPIC_CONFIG_COUNT - 1 do
       local key = ffi.string(C.topic_config_defs()[i].name):gsub("%.", "_")

@@ -191,20 +191,6 @@ describe("broker config", function()
     end)
   end
 
-  it("cannot be set where nothing would heed it", function()
-    local refused = {}
-    for i = 0, C.BROKER_CONFIG_COUNT - 1 do
-      if not C.broker_config_is_supported(i) then refused[#refused + 1] = ffi.string(C.broker_config_defs()[i].name) end
-    end
-    assert.same({ "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms", "log.cleaner.min.cleanable.ratio",
-      "log.cleaner.min.compaction.lag.ms" }, refused)
-    for _, name in ipairs(refused) do
-      local result, message = set(name, "1")
-      assert.equal(C.ERR_CONFIG, result)
-      assert.equal(("broker config '%s' is known to Kafka but not supported by Luka yet"):format(name), message)
-    end
-  end)
-
   it("computes roll and jitter from hours", function()
     set("log.roll.hours", "2")
     set("log.roll.jitter.hours", "1")
