@@ -90,6 +90,10 @@ create = nil
 ---@type fun(name: string|luka.TopicObject): luka.TopicObject
 topic = nil
 
+--- Compacted topics: how far the cleaner is, and errors.
+---@type fun(part?: string): table[]
+compaction = nil
+
 --- Writes a record, or a list of records.
 ---@type fun(topic: string|luka.TopicObject, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table
 produce = nil

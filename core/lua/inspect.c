@@ -21,6 +21,7 @@
 #include "lua/value.h"
 #include "metadata/image.h"
 #include "network/connection_list.h"
+#include "replica/compaction.h"
 #include "replica/inspect.h"
 
 static void set_text(struct lua_State *vm, const char *name, const char *text)
@@ -185,6 +186,75 @@ static int native_segments(lua_State *vm)
   int results = script_call_start(vm, script, &call->base);
   replica_inspect(&call->inspection, inspect->replicas, inspect->metadata, inspect->pool, topic, (int32_t)partition,
                   event_loop_current(), segments_done);
+  return results;
+}
+
+// ---- compaction ----
+
+struct compaction_call {
+  struct script_call base;     ///< what Lua waits for
+  struct compaction_list list; ///< question and answer
+};
+
+static void push_cleaning(struct lua_State *vm, const struct compaction_info *info)
+{
+  enum { CLEANING_FIELDS = 20 };
+  const struct log_cleaning *cleaning = &info->cleaning;
+  lua_createtable(vm, 0, CLEANING_FIELDS);
+  set_text(vm, "topic", info->part->topic);
+  lua_value_set_int64(vm, "partition", info->part->index);
+  set_bool(vm, "is_compacting", cleaning->is_compacting);
+  set_bool(vm, "is_running", cleaning->is_running);
+  set_bool(vm, "is_uncleanable", cleaning->is_uncleanable);
+  set_known(vm, "clean_offset", cleaning->clean_offset);
+  set_known(vm, "end_offset", cleaning->end_offset);
+  lua_value_set_int64(vm, "clean_bytes", cleaning->clean_bytes);
+  lua_value_set_int64(vm, "dirty_bytes", cleaning->dirty_bytes);
+  lua_value_set_int64(vm, "done_bytes", cleaning->done_bytes);
+  lua_value_set_int64(vm, "total_bytes", cleaning->total_bytes);
+  set_known(vm, "failed", cleaning->failed_ms);
+  set_text_if(vm, "error", cleaning->error);
+  if (cleaning->finished_ms >= 0) {
+    lua_value_set_int64(vm, "finished", cleaning->finished_ms);
+    lua_value_set_int64(vm, "took_ms", cleaning->took_ms);
+    lua_value_set_int64(vm, "read_bytes", cleaning->read_bytes);
+    lua_value_set_int64(vm, "written_bytes", cleaning->written_bytes);
+    lua_value_set_int64(vm, "read_records", cleaning->read_records);
+    lua_value_set_int64(vm, "kept_records", cleaning->kept_records);
+  }
+}
+
+static int compaction_push(struct script_call *base, struct lua_State *vm)
+{
+  const struct compaction_list *list = &CONTAINER_OF(base, struct compaction_call, base)->list;
+  lua_createtable(vm, list->count, 0);
+  for (int i = 0; i < list->count; i++) {
+    push_cleaning(vm, &list->infos[i]);
+    lua_rawseti(vm, -2, i + 1);
+  }
+  return 1;
+}
+
+static void compaction_free(struct script_call *base)
+{
+  struct compaction_call *call = CONTAINER_OF(base, struct compaction_call, base);
+  compaction_list_destroy(&call->list);
+  mem_free(call);
+}
+
+static void compaction_done(struct compaction_list *list)
+{
+  script_call_done(&CONTAINER_OF(list, struct compaction_call, list)->base);
+}
+
+static int native_compaction(lua_State *vm)
+{
+  struct script *script = script_check(vm);
+  const struct inspect *inspect = script_arg(vm);
+  struct compaction_call *call = mem_zalloc(sizeof *call);
+  call->base = (struct script_call){.push = compaction_push, .free = compaction_free};
+  int results = script_call_start(vm, script, &call->base);
+  compaction_list_gather(&call->list, inspect->replicas, inspect->pool, event_loop_current(), compaction_done);
   return results;
 }
 
@@ -378,4 +448,5 @@ void inspect_natives(struct inspect *inspect, struct script_native natives[INSPE
   natives[1] = (struct script_native){.name = "connections", .fn = native_connections, .arg = inspect};
   natives[2] = (struct script_native){.name = "metrics", .fn = native_metrics, .arg = inspect};
   natives[3] = (struct script_native){.name = "set_configs", .fn = native_set_configs, .arg = inspect};
+  natives[4] = (struct script_native){.name = "compaction", .fn = native_compaction, .arg = inspect};
 }

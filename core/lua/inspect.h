@@ -7,6 +7,7 @@
 //
 //   segments(topic, partition or -1)  { partition_count =, next_pass =, [i] = { partition =, ..., [j] = segment } };
 //                                     nil, "topic"; nil, "partition", how many it has
+//   compaction()                      { [i] = { topic =, partition =, is_running =, dirty_bytes =, error = ... } }
 //   set_configs()                     { [topic] = how many configs are set on it }; at once, without a ticket
 //   connections(limit)                { total =, [i] = connection }
 //   metrics(with topics)              { [i] = { name =, label = or nil, kind = "counter" or "gauge", text =, value = }
@@ -22,7 +23,7 @@ struct pool;
 struct replica_manager;
 struct server;
 
-enum { INSPECT_NATIVES = 4 }; ///< functions that inspect_natives() gives
+enum { INSPECT_NATIVES = 5 }; ///< functions that inspect_natives() gives
 
 /// What they look at. All borrowed until script_stop().
 struct inspect {

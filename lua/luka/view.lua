@@ -36,6 +36,22 @@ function M.list(rows, columns)
   return rows
 end
 
+--- The columns without those that no row has.
+---
+---@param rows table[]
+---@param columns string[]
+---@param rare table<string, boolean>  columns that may be left out
+---@return string[] columns
+function M.used(rows, columns, rare)
+  local out = {}
+  for _, column in ipairs(columns) do
+    local is_used = not rare[column]
+    for i = 1, is_used and 0 or #rows do is_used = is_used or rows[i][column] ~= nil end
+    if is_used then out[#out + 1] = column end
+  end
+  return out
+end
+
 --- Marks a table as a record whose fields are shown in this order.
 ---
 ---@param value table

@@ -55,17 +55,6 @@ local OFFSETS = { "topic", "partition", "offset", "end_offset", "lag", "client_i
 local RARE = { instance_id = true, target = true, regex = true, epoch = true, rack = true, client_id = true, metadata = true,
   member_id = true }
 
---- The columns that rows make use of.
-local function used(rows, columns)
-  local out = {}
-  for _, column in ipairs(columns) do
-    local is_used = not RARE[column]
-    for i = 1, is_used and 0 or #rows do is_used = is_used or rows[i][column] ~= nil end
-    if is_used then out[#out + 1] = column end
-  end
-  return out
-end
-
 --- What each session knows: how many shards there are.
 local function shard_count(context)
   for _, topic in ipairs(context.admin.topics()) do
@@ -94,8 +83,8 @@ local function look(context, name)
     if a.client_id ~= b.client_id then return a.client_id < b.client_id end
     return a.member_id < b.member_id
   end)
-  view.list(found.members, used(found.members, MEMBERS))
-  view.list(found.offsets, used(found.offsets, OFFSETS))
+  view.list(found.members, view.used(found.members, MEMBERS, RARE))
+  view.list(found.offsets, view.used(found.offsets, OFFSETS, RARE))
   return found
 end
 

@@ -20,11 +20,11 @@ M.entries = {
   { name = "metrics", group = "broker", type = "fun(part?: string): table<string, integer>",
     text = "What the broker counts and measures, as a record.",
     usage = "metrics([part of a name, or a pattern])",
-    about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error (answers by "
-      .. "error code), partition, log, topic, pool (threads that wait for disks), script (the consoles). Those of single "
-      .. "topics are shown when they are asked for: metrics \"topic\", metrics \"clicks\".\n\nIn Lua it is a table by name: "
-      .. "metrics()[\"network.received_bytes\"]. Everything counts since the broker's start: requests() and rates() show what "
-      .. "happens now.",
+    about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error "
+      .. "(answers by error code), partition, log, cleaner (compaction), group, topic, pool (threads that wait for disks), "
+      .. "script (the consoles). Those of single topics are shown when they are asked for: metrics \"topic\", metrics "
+      .. "\"clicks\".\n\nIn Lua it is a table by name: metrics()[\"network.received_bytes\"]. Everything counts since the "
+      .. "broker's start: requests() and rates() show what happens now.",
     example = 'metrics "produce"' },
 }
 
