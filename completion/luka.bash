@@ -203,7 +203,7 @@ _luka_options()
   reload) echo "--json --set --log-format --debug -h --help --version" ;;
   dump) echo "-r --records -o --offset -c --count --verify --json --log-format --debug -h --help --version" ;;
   produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks --null -b --broker -X --property --log-format --debug -h --help --version" ;;
-  consume) echo "-o --from -c --count -e --exit -p --partition -f --format --json -b --broker -X --property --log-format --debug -h --help --version" ;;
+  consume) echo "-o --from -c --count -e --exit -p --partition -g --group -f --format --json -b --broker -X --property --log-format --debug -h --help --version" ;;
   version) echo "--log-format --debug -h --help --version" ;;
   help) echo "--log-format --debug -h --help --version" ;;
   esac
@@ -218,7 +218,7 @@ _luka_valued()
   reload) echo "--set --log-format" ;;
   dump) echo "-o --offset -c --count --log-format" ;;
   produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks -b --broker -X --property --log-format" ;;
-  consume) echo "-o --from -c --count -p --partition -f --format -b --broker -X --property --log-format" ;;
+  consume) echo "-o --from -c --count -p --partition -g --group -f --format -b --broker -X --property --log-format" ;;
   version) echo "--log-format" ;;
   help) echo "--log-format" ;;
   esac
