@@ -28,8 +28,9 @@ return {
   summary = "print the records of a topic",
   text = {
     "Prints the value of each record and a newline; other forms with --format and --json. It reads all partitions, and "
-      .. "goes on with what comes in until Ctrl-C; with --group it shares them with the other members of a consumer group. Records of one partition are in order. It works with any "
-      .. "cluster that speaks Kafka's protocol, and needs librdkafka (Debian package librdkafka1).",
+      .. "goes on with what comes in until Ctrl-C; with --group it shares them with the other members of a consumer group. "
+      .. "Records of one partition are in order. It works with any cluster that speaks Kafka's protocol, and needs "
+      .. "librdkafka (Debian package librdkafka1).",
     "On a terminal, control characters in keys, values and headers are shown as \\xNN, so that nothing in a record can do "
       .. "anything to it; elsewhere the bytes are as they are.",
     "When standard output is no terminal and standard error is one, a line there shows how far it is.",
