@@ -57,9 +57,10 @@ void classic_describe(struct group_shard *shard, struct group *group, struct gro
   response->group_state = wire_string_from("Dead");
   response->protocol_type = wire_string_from("");
   response->protocol_data = wire_string_from("");
-  if (group == NULL || group->kind == GROUP_CONSUMER) {
+  bool is_known = group != NULL && (group->kind != GROUP_EMPTY || group->offsets != NULL);
+  if (!is_known || group->kind == GROUP_CONSUMER) {
     if (request->version >= DESCRIBE_WITH_NOT_FOUND) {
-      const char *format = group == NULL ? "Group %.*s not found." : "Group %.*s is not a classic group.";
+      const char *format = !is_known ? "Group %.*s not found." : "Group %.*s is not a classic group.";
       response->error_code = WIRE_GROUP_ID_NOT_FOUND;
       response->error_message =
           wire_string_from(arena_printf(request->arena, format, request->group.length < 0 ? 0 : request->group.length,

@@ -459,8 +459,8 @@ void classic_join(struct group_shard *shard, struct group *group, struct group_r
     classic_join_fail(shard, request, error, body->member_id);
     return;
   }
-  bool is_new = group == NULL;
-  group = is_new ? group_obtain(shard, request->group) : group;
+  bool is_new = group == NULL || (group->kind == GROUP_EMPTY && group->offsets == NULL);
+  group = group_obtain(shard, request->group);
   if (group->kind == GROUP_EMPTY) {
     struct classic_group *classic = classic_new(group);
     classic->is_live = true;

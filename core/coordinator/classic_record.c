@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "coordinator/records.h"
 #include "wire/coordinator_record.h"
+#include "wire/reader.h"
 #include "wire/sync_group.h"
 
 enum { RECORD_VERSION = 3 };
@@ -173,7 +174,8 @@ static int replay_load(struct group *group, const struct wire_group_metadata_val
 /// A record of a group that lives: the assignment of the generation that waits for it.
 static void replay_assign(struct classic_group *classic, const struct wire_group_metadata_value *value)
 {
-  if (classic->state != CLASSIC_COMPLETING || !classic->is_storing || classic->generation != value->generation) {
+  if (classic->state != CLASSIC_COMPLETING || !classic->is_storing || classic->generation != value->generation ||
+      !wire_string_equal(classic_member_id(classic->leader), value->leader)) {
     return;
   }
   for (int32_t i = 0; i < value->members_count; i++) {
@@ -184,10 +186,10 @@ static void replay_assign(struct classic_group *classic, const struct wire_group
   }
 }
 
-int classic_replay(struct group_shard *shard, struct wire_string group_id,
-                   const struct wire_group_metadata_value *value)
+/// @param value  NULL: a tombstone
+static int replay_group(struct group_shard *shard, struct wire_string id, const struct wire_group_metadata_value *value)
 {
-  struct group *group = value == NULL ? group_find(shard, group_id) : group_obtain(shard, group_id);
+  struct group *group = value == NULL ? group_find(shard, id) : group_obtain(shard, id);
   if (group == NULL || (value == NULL && group->kind != GROUP_CLASSIC)) {
     return 0;
   }
@@ -200,5 +202,26 @@ int classic_replay(struct group_shard *shard, struct wire_string group_id,
     result = replay_load(group, value);
   }
   group_release_if_unused(group);
+  return result;
+}
+
+int classic_replay(struct group_shard *shard, int16_t kind, const uint8_t *key, int32_t key_size, int16_t value_version,
+                   const uint8_t *value, int32_t value_size)
+{
+  (void)kind;
+  struct arena arena = {0};
+  struct wire_reader r;
+  struct wire_group_metadata_key id;
+  wire_reader_init(&r, key, (size_t)key_size);
+  int result = wire_group_metadata_key_read(&id, &r, 0, &arena);
+  if (result == 0 && value == NULL) {
+    result = replay_group(shard, id.group, NULL);
+  } else if (result == 0) {
+    struct wire_group_metadata_value parsed;
+    wire_reader_init(&r, value, (size_t)value_size);
+    result = wire_group_metadata_value_read(&parsed, &r, value_version, &arena);
+    result = result == 0 ? replay_group(shard, id.group, &parsed) : result;
+  }
+  arena_destroy(&arena);
   return result;
 }

@@ -6,37 +6,26 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/uuid.h"
 
 enum { NAME_TABLE_SLOTS_MIN = 8 };
 
-static uint64_t name_seed[2];
+static uint64_t name_seed;
 static pthread_once_t name_seed_once = PTHREAD_ONCE_INIT;
 
 static void name_seed_make(void)
 {
   struct uuid id;
   uuid_random(&id);
-  memcpy(name_seed, id.bytes, sizeof name_seed);
+  memcpy(&name_seed, id.bytes, sizeof name_seed);
 }
 
-static uint64_t name_mix(uint64_t a, uint64_t b)
-{
-  unsigned __int128 product = (unsigned __int128)a * (b | 1);
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-uint32_t name_hash(const char *name, int32_t size)
+static uint32_t name_hash(const char *name, int32_t size)
 {
   pthread_once(&name_seed_once, name_seed_make);
-  uint64_t hash = name_seed[0] ^ (uint32_t)size;
-  for (int32_t left = size; left > 0; left -= 8, name += 8) {
-    uint64_t word = 0;
-    memcpy(&word, name, left < 8 ? (size_t)left : 8);
-    hash = name_mix(hash ^ word, name_seed[1] ^ (uint64_t)left);
-  }
-  hash = name_mix(hash, name_seed[0]);
+  uint64_t hash = hash_bytes(name, (size_t)size, name_seed);
   return (uint32_t)(hash ^ (hash >> 32));
 }
 

@@ -21,9 +21,6 @@ struct name_table {
   uint32_t count;           ///< nodes in it
 };
 
-/// A seeded hash. Any thread.
-uint32_t name_hash(const char *name, int32_t size);
-
 /// The node of that name, or NULL.
 struct name_node *name_table_find(const struct name_table *table, const char *name, int32_t size);
 
