@@ -514,7 +514,8 @@ static int broker_build(struct broker *broker)
                   .metadata = &broker->metadata,
                   .replicas = broker->replicas,
                   .server = broker->server,
-                  .metrics = &broker->measure.metrics},
+                  .metrics = &broker->measure.metrics,
+                  .coordinator = broker->coordinator},
   };
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);

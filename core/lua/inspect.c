@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "coordinator/inspect.h"
 #include "event/loop.h"
 #include "event/pool.h"
 #include "lua/script.h"
@@ -186,6 +187,95 @@ static int native_segments(lua_State *vm)
   int results = script_call_start(vm, script, &call->base);
   replica_inspect(&call->inspection, inspect->replicas, inspect->metadata, inspect->pool, topic, (int32_t)partition,
                   event_loop_current(), segments_done);
+  return results;
+}
+
+// ---- groups ----
+
+struct group_call {
+  struct script_call base;            ///< what Lua waits for
+  struct group_inspection inspection; ///< question and answer
+};
+
+/// A text that may not be there.
+static void set_text_maybe(struct lua_State *vm, const char *name, const char *text)
+{
+  if (text != NULL) {
+    set_text_if(vm, name, text);
+  }
+}
+
+static void push_awaited(struct lua_State *vm, const struct classic_awaited *awaited, int64_t now_ms)
+{
+  static const char *const waits[] = {[CLASSIC_WAIT_NOTHING] = "nothing",
+                                      [CLASSIC_WAIT_JOIN] = "join",
+                                      [CLASSIC_WAIT_FIRST_JOIN] = "first_join",
+                                      [CLASSIC_WAIT_ASSIGNMENT] = "assignment",
+                                      [CLASSIC_WAIT_SYNC] = "sync"};
+  lua_createtable(vm, 0, 8);
+  set_text(vm, "wait", waits[awaited->wait]);
+  set_text(vm, "member_id", awaited->member_id);
+  set_text_maybe(vm, "instance_id", awaited->instance_id);
+  set_text(vm, "client_id", awaited->client_id);
+  set_text(vm, "host", awaited->client_host);
+  lua_value_set_int64(vm, "silent_ms", now_ms > awaited->heard_ms ? now_ms - awaited->heard_ms : 0);
+  set_known(vm, "until_time", awaited->until_ms);
+}
+
+static int group_push(struct script_call *base, struct lua_State *vm)
+{
+  enum { GROUP_FIELDS = 12 };
+  const struct group_inspection *inspection = &CONTAINER_OF(base, struct group_call, base)->inspection;
+  const struct classic_inspection *classic = &inspection->classic;
+  if (!inspection->is_found) {
+    lua_pushnil(vm);
+    return 1;
+  }
+  lua_createtable(vm, 0, GROUP_FIELDS);
+  lua_value_set_int64(vm, "now", inspection->now_ms);
+  lua_value_set_int64(vm, "generation", classic->generation);
+  lua_value_set_int64(vm, "members", classic->member_count);
+  set_bool(vm, "is_initial_delay", classic->is_initial_delay);
+  set_bool(vm, "is_storing", classic->is_storing);
+  set_known(vm, "until_time", classic->until_ms);
+  if (classic->rebalance_ms > 0) {
+    lua_value_set_int64(vm, "rebalance_time", classic->rebalance_ms);
+    set_text_maybe(vm, "rebalance_reason", classic->reason);
+  }
+  lua_value_set_int64(vm, "awaited_total", classic->awaited_total);
+  lua_createtable(vm, classic->awaited_count, 0);
+  for (int32_t i = 0; i < classic->awaited_count; i++) {
+    push_awaited(vm, &classic->awaited[i], inspection->now_ms);
+    lua_rawseti(vm, -2, i + 1);
+  }
+  lua_setfield(vm, -2, "awaited");
+  return 1;
+}
+
+static void group_free(struct script_call *base)
+{
+  struct group_call *call = CONTAINER_OF(base, struct group_call, base);
+  group_inspection_destroy(&call->inspection);
+  mem_free(call);
+}
+
+static void group_done(struct group_inspection *inspection)
+{
+  script_call_done(&CONTAINER_OF(inspection, struct group_call, inspection)->base);
+}
+
+static int native_group(lua_State *vm)
+{
+  struct script *script = script_check(vm);
+  const struct inspect *inspect = script_arg(vm);
+  size_t length = 0;
+  const char *name = luaL_checklstring(vm, 1, &length);
+  luaL_argcheck(vm, length <= INT16_MAX, 1, "the id of a group expected");
+  struct group_call *call = mem_zalloc(sizeof *call);
+  call->base = (struct script_call){.push = group_push, .free = group_free};
+  int results = script_call_start(vm, script, &call->base);
+  coordinator_inspect_group(&call->inspection, inspect->coordinator, (struct wire_string){name, (int32_t)length},
+                            event_loop_current(), group_done);
   return results;
 }
 
@@ -449,4 +539,5 @@ void inspect_natives(struct inspect *inspect, struct script_native natives[INSPE
   natives[2] = (struct script_native){.name = "metrics", .fn = native_metrics, .arg = inspect};
   natives[3] = (struct script_native){.name = "set_configs", .fn = native_set_configs, .arg = inspect};
   natives[4] = (struct script_native){.name = "compaction", .fn = native_compaction, .arg = inspect};
+  natives[5] = (struct script_native){.name = "group", .fn = native_group, .arg = inspect};
 }

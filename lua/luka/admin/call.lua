@@ -17,7 +17,7 @@ M.CLIENT_ID = "luka-admin"
 
 --- Versions that are spoken: all name topics by their names, and answer with a sentence where a version does.
 M.VERSIONS = {
-  AlterReplicaLogDirs = 2, ConsumerGroupDescribe = 1, ConsumerGroupHeartbeat = 1, CreatePartitions = 3,
+  AlterReplicaLogDirs = 2, ApiVersions = 3, ConsumerGroupDescribe = 1, ConsumerGroupHeartbeat = 1, CreatePartitions = 3,
   CreateTopics = 7, DeleteGroups = 3, DeleteRecords = 2, DeleteTopics = 6, DescribeCluster = 1, DescribeConfigs = 4,
   DescribeGroups = 6, DescribeLogDirs = 4, DescribeProducers = 0, Fetch = 12, FindCoordinator = 6,
   IncrementalAlterConfigs = 1, LeaveGroup = 5, ListGroups = 5, ListOffsets = 7, Metadata = 12, OffsetCommit = 9,

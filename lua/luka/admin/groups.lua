@@ -27,7 +27,7 @@ local M = {}
 --- Groups whose members and offsets are asked for at once.
 local AT_ONCE = 100
 
-local GROUP_ID_NOT_FOUND = 69
+local GROUP_ID_NOT_FOUND, CONSUMER_GROUP_DESCRIBE = 69, 69 -- an error code, and an api key
 
 local function quoted(name) return ('group "%s"'):format(name) end
 
@@ -40,8 +40,23 @@ end
 --- Raises that there is no such group.
 local function missing(name) calls.check(GROUP_ID_NOT_FOUND, nil, quoted(name)) end
 
+--- Makes the function that tells whether the broker has groups of the consumer protocol at all; it is asked once.
+local function served_by(call)
+  local is_served
+  return function()
+    if is_served == nil then
+      is_served = false
+      local body = { client_software_name = calls.CLIENT_ID, client_software_version = "1" }
+      for _, api in ipairs(call("ApiVersions", body).api_keys) do
+        is_served = is_served or api.api_key == CONSUMER_GROUP_DESCRIBE
+      end
+    end
+    return is_served
+  end
+end
+
 --- What DescribeGroups and ConsumerGroupDescribe tell of groups, by name; those that are not there are left out.
-local function describe(ask, names)
+local function describe(ask, has_consumer_groups, names)
   local out, others = {}, {}
   local answer = ask(names[1], "DescribeGroups", { groups = names }, function(body) return codes_of(body.groups) end, true)
   if not answer then return out end
@@ -57,7 +72,7 @@ local function describe(ask, names)
       out[found.name] = found
     end
   end
-  if #others == 0 then return out end
+  if #others == 0 or not has_consumer_groups() then return out end
   answer = ask(others[1], "ConsumerGroupDescribe", { group_ids = others },
     function(body) return codes_of(body.groups) end, true)
   for _, group in ipairs(answer and answer.groups or {}) do
@@ -97,7 +112,7 @@ end
 ---@param call fun(api: string, body: table): table
 ---@param transport luka.Transport
 function M.add(admin, call, transport)
-  local ask = coordinator.new(admin, call, transport)
+  local ask, has_consumer_groups = coordinator.new(admin, call, transport), served_by(call)
 
   --- All groups, by name. Options: part, of the names that are meant; lag = false leaves out members and lag, which take
   --- some requests more.
@@ -124,7 +139,7 @@ function M.add(admin, call, transport)
     for from = 1, #list, AT_ONCE do
       local upto, names = math.min(from + AT_ONCE - 1, #list), {}
       for i = from, upto do names[#names + 1] = list[i].name end
-      local groups, committed = describe(ask, names), offsets.fetch(ask, names)
+      local groups, committed = describe(ask, has_consumer_groups, names), offsets.fetch(ask, names)
       for i = from, upto do
         local name = list[i].name
         list[i].members = groups[name] and #groups[name].members
@@ -140,7 +155,7 @@ function M.add(admin, call, transport)
   ---@return luka.Group
   function admin.group(name)
     name = arguments.group("group", name)
-    local group = describe(ask, { name })[name]
+    local group = describe(ask, has_consumer_groups, { name })[name]
     if not group then missing(name) end
     group.offsets = offsets.with_assigned(offsets.fetch(ask, { name })[name] or {}, group.members)
     group.lag = offsets.add_lag(call, group.offsets, {})
@@ -203,7 +218,7 @@ function M.add(admin, call, transport)
   function admin.remove_members(name, which, reason)
     name = arguments.group("remove_members", name)
     if reason ~= nil and type(reason) ~= "string" then arguments.refuse("remove_members: reason", reason, "a text") end
-    local group = describe(ask, { name })[name]
+    local group = describe(ask, has_consumer_groups, { name })[name]
     if not group then missing(name) end
     local leaving = group.members
     if which ~= "all" then
