@@ -129,6 +129,7 @@ int groups_heartbeat(struct groups_run *run)
     groups_print_latency("latency_us", &beating->beats);
     groups_print_latency("commit_latency_us", &beating->commits);
     groups_print_usage(run, &before, requests);
+    result = groups_leave(run, groups);
   }
   mem_free(beating);
   groups_delete(groups, run->options->groups);

@@ -223,29 +223,52 @@ void group_join(struct group *group, int from, int to)
 static void left(void *owner, const void *answer, int64_t planned_ns)
 {
   (void)planned_ns;
-  struct member *member = owner;
+  struct group *group = owner;
   const struct wire_leave_group_response *response = answer;
-  int16_t code = response->error_code == WIRE_NONE && response->members_count == 1 ? response->members[0].error_code
-                                                                                   : response->error_code;
-  if (code != WIRE_NONE) {
-    groups_count_error(member->group->run, "LeaveGroup", code);
+  if (response->error_code != WIRE_NONE) {
+    groups_count_error(group->run, "LeaveGroup", response->error_code);
   }
+  for (int32_t i = 0; i < response->members_count; i++) {
+    if (response->members[i].error_code != WIRE_NONE) {
+      groups_count_error(group->run, "LeaveGroup", response->members[i].error_code);
+    }
+  }
+}
+
+/// Members from `from` on, `count` of them, leave; the connection is that of the first.
+static void send_leave(struct group *group, int from, int count)
+{
+  struct wire_leave_group_request_member_identity *identities = mem_array((size_t)count, sizeof *identities);
+  for (int m = 0; m < count; m++) {
+    wire_leave_group_request_member_identity_init(&identities[m]);
+    identities[m].member_id = wire_string_from(group->members[from + m].id);
+    group->members[from + m].state = MEMBER_AWAY;
+  }
+  struct wire_leave_group_request request;
+  wire_leave_group_request_init(&request);
+  request.group_id = wire_string_from(group->name);
+  request.members = identities;
+  request.members_count = count;
+  group->present -= count;
+  groups_link_send(group->members[from].link, WIRE_API_LEAVE_GROUP, GROUPS_VERSION_LEAVE_GROUP, &request, left, group,
+                   0);
+  mem_free(identities);
 }
 
 void group_leave(struct group *group, int index)
 {
-  struct member *member = &group->members[index];
-  struct wire_leave_group_request_member_identity identity;
-  wire_leave_group_request_member_identity_init(&identity);
-  identity.member_id = wire_string_from(member->id);
-  struct wire_leave_group_request request;
-  wire_leave_group_request_init(&request);
-  request.group_id = wire_string_from(group->name);
-  request.members = &identity;
-  request.members_count = 1;
-  member->state = MEMBER_AWAY;
-  group->present--;
-  groups_link_send(member->link, WIRE_API_LEAVE_GROUP, GROUPS_VERSION_LEAVE_GROUP, &request, left, member, 0);
+  send_leave(group, index, 1);
+}
+
+int groups_leave(struct groups_run *run, struct group *groups)
+{
+  for (int g = 0; g < run->options->groups; g++) {
+    send_leave(&groups[g], 0, groups[g].member_count);
+  }
+  while (run->loop.calls > 0) {
+    TRY(groups_loop_turn(&run->loop, run->loop.now_ns + SETTLE_TURN_NS));
+  }
+  return 0;
 }
 
 void member_beat(struct member *member, groups_answered_fn *answered, int64_t planned_ns)

@@ -62,6 +62,11 @@ void group_join(struct group *group, int from, int to);
 /// A member says that it leaves.
 void group_leave(struct group *group, int index);
 
+/// All members leave, with one request, and the answer is waited for.
+///
+/// @return 0, or the loop's error
+int groups_leave(struct groups_run *run, struct group *groups);
+
 /// While a group settles: has members that have their assignment ask whether there is a newer generation, if the last
 /// time was an interval ago.
 void group_ask(struct group *group, int64_t interval_ms);

@@ -94,6 +94,7 @@ int groups_rebalance(struct groups_run *run)
     print_times("leave", leave, run->options->rounds);
     print_times("join", join, run->options->rounds);
     groups_print_usage(run, &before, (int64_t)run->options->groups * (1 + 2 * run->options->rounds));
+    result = groups_leave(run, groups);
   }
   groups_delete(groups, run->options->groups);
   return result;
