@@ -146,7 +146,10 @@ int64_t classic_heard_ms(const struct classic_member *member);
 /// All its heartbeats come here again; what was noted elsewhere counts.
 void classic_end_beat(struct classic_member *member);
 
-/// A member goes: what it waits for is answered, and the group goes on without it.
+/// A member, or a pending id, goes: what it waits for is answered. The caller has the group go on without it.
+void classic_expel(struct classic_member *member);
+
+/// The same, and the group goes on.
 void classic_remove_and_go_on(struct classic_member *member, const char *reason, int64_t now_ms);
 
 /// What clients are told when a write of the group's metadata failed.
