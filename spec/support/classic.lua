@@ -59,12 +59,14 @@ function M.sync(s, member, generation, assignments, o)
   })
 end
 
+--- Heartbeat; its error, and with `o.wants_beat` what it came back with.
 function M.heartbeat(s, member, generation, o)
   o = o or {}
-  return s:call("Heartbeat", o.version or 4, o.group or M.GROUP, {
+  local call = s:call("Heartbeat", o.version or 4, o.group or M.GROUP, {
     groupId = o.group or M.GROUP, generationId = generation, memberId = member,
     groupInstanceId = o.instance or shard.NULL,
-  }).response.errorCode
+  }, o)
+  return call.response.errorCode, call.beat
 end
 
 --- LeaveGroup of members, each an id or { id, instance }; returns the answer.

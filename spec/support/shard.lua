@@ -110,8 +110,8 @@ end
 ---@param version integer
 ---@param group string?   nil: of no group
 ---@param body table?     what is left out has its default
----@param options table?  client_id, client_host, is_stable
----@return table call     response: its answer, nil while there is none
+---@param options table?  client_id, client_host, is_stable, wants_beat
+---@return table call     response: its answer, nil while there is none; beat: of a heartbeat, the caller's reference
 function Shard:call(api, version, group, body, options)
   options = options or {}
   local kind = assert(APIS[api], api)
@@ -128,6 +128,7 @@ function Shard:call(api, version, group, body, options)
   call.c = C.shard_call_new(kind.key, version, group, group and #group or -1, call.body, out, ffi.sizeof(out),
     options.client_id or "client", options.client_host or "/127.0.0.1")
   call.c.request.is_stable = options.is_stable or false
+  call.c.request.wants_beat = options.wants_beat or false
   self.calls[call.at] = call
   C.shard_call_handle(self.driver, call.c, self.now_ms)
   self:run()
@@ -153,6 +154,7 @@ function Shard:run()
   for _, call in ipairs(self.calls) do
     if call.c.is_done then
       call.response = plain(walk.struct_value(call.struct, ffi.cast("struct " .. call.struct.c .. " *", call.c.response)))
+      call.beat = call.c.request.beat ~= nil and call.c.request.beat or nil
       C.shard_call_free(call.c)
       call.c, call.body, call.keep = nil, nil, nil
     else
