@@ -482,6 +482,16 @@ describe("words for groups", function()
       } do assert.equal(case[2], admins.refusal(admin.commit_offsets, group, case[1]).message) end
     end)
 
+    it("gives the lag of groups by partition", function()
+      local topic, group = fresh(3)
+      session:run(("reset_offsets('%s', { topic = '%s', partitions = { 0, 2 }, to = 4 })"):format(group, topic))
+      local rows = session:run(("admin.lag '%s'"):format(group))
+      assert.same({ { group = group, topic = topic, partition = 0, offset = 4, end_offset = 10, lag = 6 },
+        { group = group, topic = topic, partition = 2, offset = 4, end_offset = 10, lag = 6 } }, rows)
+      assert.is_true(#session:run "admin.lag()" > 2)
+      assert.equal("groups: part: got 5, expected a part of a name", (session:refusal "admin.lag(5)"))
+    end)
+
     it("finds the coordinator", function() assert.equal(1, session.context.admin.find_coordinator "any") end)
   end)
 end)
@@ -523,6 +533,35 @@ describe("A group that rebalances", function()
     assert.is_true(result.ok, result.error)
     return result.values[1].value
   end
+
+  it("is in metrics() with its lag, when that is asked for", function()
+    for _ = 1, 5 do console:eval 'produce("clicks", "v", { partition = 1 })' end
+    assert.is_true(console:eval('commit("lags", "clicks", 1, 2)').ok)
+    local function metrics(line) return console:eval(line).values[1].value end
+    assert.same({ ["group.lags.lag"] = 3, ["group.lags.clicks.1.lag"] = 3 }, metrics 'metrics "lags"')
+    assert.equal(3, metrics 'metrics("lag")["group.lags.lag"]')
+    local all = metrics "metrics()"
+    assert.is_nil(all["group.lags.lag"])
+    assert.is_true(all["group.count"] >= 1)
+  end)
+
+  it("is completed", function()
+    console:eval 'commit("orders", "clicks", 0, 0) commit("order-2", "clicks", 0, 0)'
+    local function complete(line)
+      console:send { op = "complete", id = 5, line = line, cursor = #line }
+      return console:receive().words
+    end
+    for _, before in ipairs { 'group "', 'groups "', 'reset_offsets("', 'commit("', "kick('", 'delete_group "', 'delete_offsets("' } do
+      assert.same({ "order-2", "orders" }, complete(before .. "ord"), before)
+    end
+    assert.same({ "members" }, complete 'group "orders":mem')
+    assert.same({ "members" }, complete 'group("orders"):mem')
+    console:eval 'g = group "orders"'
+    assert.same({ "describe", "members", "offsets" }, complete "g:")
+    assert.same({ "topic", "topics" }, complete 'reset_offsets("orders", { top')
+    assert.same({ "dry" }, complete 'reset_offsets("orders", { to = "latest", d')
+    assert.same({ "delete_group", "delete_offsets" }, complete "delete_")
+  end)
 
   it("shows for whom it waits, and until when", function()
     local first = groups.member(broker, "waits", { topics = { "clicks" }, session_ms = 30000, rebalance_ms = 60000 })

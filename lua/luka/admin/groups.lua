@@ -149,6 +149,27 @@ function M.add(admin, call, transport)
     return list
   end
 
+  --- How far groups are behind, a row for each partition that they have committed something of.
+  ---
+  ---@param part string?  of the names of groups that are meant
+  ---@return { group: string, topic: string, partition: integer, offset: integer, end_offset: integer?, lag: integer? }[]
+  function admin.lag(part)
+    local list, rows, ends = admin.groups { part = part, lag = false }, {}, {}
+    for from = 1, #list, AT_ONCE do
+      local names = {}
+      for i = from, math.min(from + AT_ONCE - 1, #list) do names[#names + 1] = list[i].name end
+      local committed = offsets.fetch(ask, names)
+      for _, name in ipairs(names) do
+        offsets.add_lag(call, committed[name] or {}, ends)
+        for _, row in ipairs(committed[name] or {}) do
+          row.group = name
+          rows[#rows + 1] = row
+        end
+      end
+    end
+    return rows
+  end
+
   --- A group with its members, offsets and lag. Errors: GROUP_ID_NOT_FOUND and others.
   ---
   ---@param name string

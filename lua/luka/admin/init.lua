@@ -22,6 +22,7 @@ local calls = require "luka.admin.call"
 ---@field produce fun(topic: string, records: any, options: table?): any
 ---@field fetch fun(topic: string, offsets: table<integer, integer>, options: table?): luka.Record[], table<integer, integer>
 ---@field groups fun(options: table?): table[]
+---@field lag fun(part: string?): table[]
 ---@field group fun(name: string): luka.Group
 ---@field find_coordinator fun(name: string): integer
 ---@field delete_group fun(name: string)

@@ -84,11 +84,13 @@ local function write_batch(run)
   return run.left > 0
 end
 
---- Has all that was printed reach the reader, then counts it as read; false when it does not.
+--- Has all that was printed reach the reader, then counts it as read; false when it does not. What did not is never
+--- counted, though this is called again.
 local function settle(run)
-  if not run.writer:flush() then return false end
-  run.consumer:store(run.printed)
+  local printed = run.printed
   run.printed = 0
+  if not run.writer:flush() then return false end
+  run.consumer:store(printed)
   return true
 end
 

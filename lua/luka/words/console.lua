@@ -36,7 +36,7 @@ M.entries = {
       .. "alter_configs(\"topic\"|\"broker\", name, { set = {...}, unset = {...} }), describe_cluster(), "
       .. "describe_log_dirs(), alter_replica_log_dirs(topic, partition, path), describe_producers(topic), "
       .. "list_offsets(topic, \"earliest\"|\"latest\"|ms), delete_records(topic, { [partition] = offset }), "
-      .. "produce(topic, records), fetch(topic, { [partition] = offset }), groups(), group(name), find_coordinator(name), "
+      .. "produce(topic, records), fetch(topic, { [partition] = offset }), groups(), lag(), group(name), find_coordinator(name), "
       .. "offsets(group), commit_offsets(group, { [topic] = { [partition] = offset } }), "
       .. "reset_offsets(group, { to =, topic =, dry = }), delete_offsets(group, { [topic] = { partition, ... } }), "
       .. "remove_members(group, \"all\" | { id, ... }), delete_group(name).\n\nThey ask nothing and show nothing; errors "

@@ -106,6 +106,7 @@ local TYPES = [[
 ---@field produce fun(topic: string, records: any, options?: table): any
 ---@field fetch fun(topic: string, offsets: table<integer, integer>, options?: table): luka.Record[], table<integer, integer>
 ---@field groups fun(options?: { part?: string, lag?: boolean }): table[]
+---@field lag fun(part?: string): table[]
 ---@field group fun(name: string): table
 ---@field find_coordinator fun(name: string): integer
 ---@field delete_group fun(name: string)

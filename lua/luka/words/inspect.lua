@@ -22,9 +22,10 @@ M.entries = {
     usage = "metrics([part of a name, or a pattern])",
     about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error "
       .. "(answers by error code), partition, log, cleaner (compaction), group, topic, pool (threads that wait for disks), "
-      .. "script (the consoles). Those of single topics are shown when they are asked for: metrics \"topic\", metrics "
-      .. "\"clicks\".\n\nIn Lua it is a table by name: metrics()[\"network.received_bytes\"]. Everything counts since the "
-      .. "broker's start: requests() and rates() show what happens now.",
+      .. "script (the consoles). Those of single topics, and the lag of single groups, are shown when they are asked for: "
+      .. "metrics \"topic\", metrics \"clicks\", metrics \"lag\".\n\nIn Lua it is a table by name: "
+      .. "metrics()[\"network.received_bytes\"]. Everything counts since the broker's start: requests() and rates() show "
+      .. "what happens now.",
     example = 'metrics "produce"' },
 }
 
@@ -53,6 +54,24 @@ local function filter(part)
     -- What is no pattern is found out only where a name leads up to the fault.
     local ok, at = pcall(string.find, name, part)
     return ok and at ~= nil
+  end
+end
+
+--- Adds how far groups are behind, those whose own names are wanted: all offsets are asked for.
+local function put_lag(context, is_wanted, put)
+  local lags, names = {}, {}
+  for _, group in ipairs(context.admin.groups { lag = false }) do
+    if is_wanted(("group.%s.lag"):format(group.name)) then lags[group.name], names[#names + 1] = {}, group.name end
+  end
+  if #names == 0 then return end
+  for _, row in ipairs(context.admin.lag(#names == 1 and names[1] or nil)) do
+    if lags[row.group] then table.insert(lags[row.group], row) end
+  end
+  for _, name in ipairs(names) do
+    local sum = 0
+    for _, row in ipairs(lags[name]) do sum = sum + math.max(tonumber(row.lag) or 0, 0) end
+    put(("group.%s.lag"):format(name), sum)
+    for _, row in ipairs(lags[name]) do put(("group.%s.%s.%d.lag"):format(name, row.topic, row.partition), row.lag) end
   end
 end
 
@@ -97,6 +116,7 @@ function M.new(context)
         put(name, sample.value)
       end
     end
+    if part ~= nil then put_lag(context, is_wanted, put) end
     if #order == 0 then errors.raise("usage", 'metrics: no name has "%s" in it; metrics() lists them', part:sub(1, 80)) end
     return view.record(values, order)
   end
