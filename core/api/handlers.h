@@ -33,6 +33,14 @@ void incremental_alter_configs_handle(struct request *req); // incremental_alter
 void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
 void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c
 
+void join_group_handle(struct request *req);      // join_group.c
+void sync_group_handle(struct request *req);      // sync_group.c
+void heartbeat_handle(struct request *req);       // heartbeat.c
+void leave_group_handle(struct request *req);     // leave_group.c
+void list_groups_handle(struct request *req);     // list_groups.c
+void describe_groups_handle(struct request *req); // describe_groups.c
+void delete_groups_handle(struct request *req);   // delete_groups.c
+
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);
 
