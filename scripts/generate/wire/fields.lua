@@ -103,8 +103,8 @@ local function parse_nullable(ctx, mark, raw, field, message)
   if lo > hi then
     M.fail(ctx, mark.line, "'%s' is never null in the versions that have it", field.name)
   end
-  if field.base == "struct" and not field.array and (lo ~= field.lo or hi ~= field.hi or raw.tag) then
-    M.fail(ctx, mark.line, "a struct is null in all versions of '%s' or in none, and untagged then", field.name)
+  if field.base == "struct" and not field.array and (lo ~= field.lo or hi ~= field.hi) then
+    M.fail(ctx, mark.line, "a struct is null in all versions of '%s' or in none", field.name)
   end
   field.null = { lo = lo, hi = hi }
 end
