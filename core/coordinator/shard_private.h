@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -14,12 +15,15 @@ struct classic_group;
 struct consumer_group;
 struct group;
 struct group_offsets;
+struct group_request;
 struct group_timer;
+struct group_write;
 
 enum group_kind {
   GROUP_EMPTY,    ///< offsets alone, nobody has joined yet: becomes what the first member asks for
   GROUP_CLASSIC,  ///< JoinGroup, SyncGroup
   GROUP_CONSUMER, ///< KIP-848
+  GROUP_KIND_COUNT,
 };
 
 /// A group. In its shard's table from the first record or request that is about it until nothing of it is left.
@@ -32,10 +36,63 @@ struct group {
   struct classic_group *classic;   ///< with GROUP_CLASSIC; owned
   struct consumer_group *consumer; ///< with GROUP_CONSUMER; owned
   struct group_offsets *offsets;   ///< committed offsets; NULL: none. Owned
+  struct list pending;             ///< offsets of transactions that have not ended (offset_transactions.c)
   struct list waiting;             ///< requests that come after the writes under way
-  int32_t write_count;             ///< of those that hold up requests, see group_write_new()
+  int32_t use_count;               ///< writes under way: it is not freed meanwhile
+  int32_t write_count;             ///< of those, the ones that hold up requests, see group_write_new()
   char id[];                       ///< the id, NUL-terminated
 };
+
+// ---- kinds ----
+
+/// When offsets of a group go, that no member is subscribed to.
+enum group_expiry {
+  GROUP_EXPIRES_NEVER,  ///< not as it is now
+  GROUP_EXPIRES_COMMIT, ///< offsets.retention.minutes after they were committed
+  GROUP_EXPIRES_SINCE,  ///< offsets.retention.minutes after a moment, the same for all
+};
+
+/// Serves a request. @param group  of that id, NULL: there is none
+typedef void (*group_serve_fn)(struct group_shard *shard, struct group *group, struct group_request *request,
+                               int64_t now_ms);
+
+/// What a kind of group does. shard_kinds.c has the table; group_kind_of() the row of a group. NULL: does not concern
+/// that kind.
+struct group_kind_calls {
+  const char *type; ///< group type as ListGroups shows it
+  /// Whether a commit may be stored, by whom it says it comes from: enum wire_error. One that comes from a member
+  /// counts as its heartbeat.
+  int16_t (*check_commit)(struct group *group, const struct group_request *request, int64_t now_ms);
+  /// Whether committed offsets may be read.
+  int16_t (*check_fetch)(struct group *group, const struct group_request *request);
+  /// Kafka's name of its state: "Stable".
+  const char *(*state_name)(const struct group *group);
+  /// Its protocol type, "consumer"; empty: none has been chosen.
+  const char *(*protocol_type)(const struct group *group);
+  /// It has no members: it may be deleted.
+  bool (*is_empty)(const struct group *group);
+  /// When its offsets go. @param[out] since_ms  with GROUP_EXPIRES_SINCE: wall clock
+  enum group_expiry (*expiry)(const struct group *group, int64_t *since_ms);
+  /// A topic's offsets are in use: members are subscribed to it.
+  bool (*is_subscribed)(const struct group *group, const char *topic, int32_t length);
+  /// The log was read: sessions begin.
+  void (*loaded)(struct group *group, int64_t now_ms);
+  /// Topics came or went.
+  void (*topics_changed)(struct group *group, int64_t now_ms);
+  /// Adds the tombstones of its records to a write that deletes the group.
+  void (*write_tombstones)(struct group *group, struct group_write *write);
+  /// Answers all that waits in it with `error`.
+  void (*stop)(struct group *group, int16_t error);
+  /// Frees what it has of the group, with its timers stopped, and leaves it GROUP_EMPTY; nobody waits in it any more.
+  void (*free)(struct group *group);
+  /// Writes what its records say into `text` (cut at `size`, NUL-terminated), the same for the same state; returns
+  /// characters as snprintf() does.
+  int (*dump)(const struct group *group, char *text, size_t size);
+};
+
+const struct group_kind_calls *group_kind_of(const struct group *group);
+
+// ---- timers (shard_timers.c) ----
 
 typedef void (*group_timer_fn)(struct group_shard *shard, struct group_timer *timer, int64_t now_ms);
 
@@ -53,18 +110,23 @@ void group_timer_start(struct group_shard *shard, struct group_timer *timer, int
 /// Harmless when it is stopped.
 void group_timer_stop(struct group_shard *shard, struct group_timer *timer);
 
+// ---- groups (shard.c) ----
+
 /// The group, or NULL.
 struct group *group_find(struct group_shard *shard, struct wire_string id);
 
 /// The group, made (GROUP_EMPTY) when it is not there.
 struct group *group_obtain(struct group_shard *shard, struct wire_string id);
 
-/// Takes it out of the table and frees it, when it has neither members nor offsets nor anything under way; otherwise
-/// does nothing.
-void group_release_if_unused(struct group *group);
+/// Takes it out of the table and frees it, when it is GROUP_EMPTY and has neither offsets nor anything under way;
+/// otherwise does nothing. Returns true when it is gone.
+bool group_release_if_unused(struct group *group);
 
 /// The request is answered: out with it. Its response is filled in.
 void group_answer(struct group_shard *shard, struct group_request *request);
+
+/// Fills in the response with an error, whatever the request (shard_fail.c); group_answer() is still to be called.
+void group_request_fail(struct group_request *request, int16_t error);
 
 const struct group_config *group_shard_config(const struct group_shard *shard);
 const struct group_shard_topics *group_shard_topics(const struct group_shard *shard);
@@ -72,7 +134,7 @@ const struct group_shard_topics *group_shard_topics(const struct group_shard *sh
 /// Characters at random for a member id, from the shard's seed: a UUID as text, NUL-terminated.
 void group_new_uuid_text(struct group_shard *shard, char text[37]);
 
-// ---- writing ----
+// ---- writing (shard_writes.c) ----
 
 typedef void (*group_written_fn)(struct group *group, void *arg, int16_t error, int64_t now_ms);
 
@@ -86,8 +148,13 @@ struct group_write *group_write_new(struct group *group, bool holds_up, group_wr
 void group_write_add(struct group_write *write, const uint8_t *key, int32_t key_size, const uint8_t *value,
                      int32_t value_size);
 
-/// Gives it to the shard; `write` is taken. One without records is done at once.
-void group_write_submit(struct group_write *write);
+/// Bytes of keys and values so far. What one write has goes into one batch, which may not be larger than
+/// max.message.bytes.
+size_t group_write_size(const struct group_write *write);
 
-/// True when a write holds the group's requests up: the request was put behind it, and will be handled again.
+/// Gives it to the shard; `write` is taken. One without records is done at once.
+void group_write_submit(struct group_write *write, int64_t now_ms);
+
+/// True when a write holds the group's requests up: the request was put behind it, and will be handled again. The shard
+/// has asked this already for each request that it gives to a kind.
 bool group_must_wait(struct group *group, struct group_request *request);
