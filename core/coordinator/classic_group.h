@@ -20,7 +20,8 @@ void classic_sync(struct group_shard *shard, struct group *group, struct group_r
 void classic_heartbeat(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
 void classic_leave(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
 
-/// DescribeGroups, of whatever kind the group is: other kinds are no classic groups, those with offsets alone are empty.
+/// DescribeGroups, of whatever kind the group is: other kinds are no classic groups, those with offsets alone are
+/// empty.
 void classic_describe(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
 
 /// As struct group_kind_calls says, for GROUP_CLASSIC.

@@ -31,5 +31,6 @@ struct group_request {
   struct arena *arena;          ///< of this request alone: the shard's thread allocates from it until done
   struct wire_string client_id; ///< of the request's header, borrowed until done; may be null
   const char *client_host;      ///< address of the client as Kafka shows it, "/127.0.0.1"; borrowed until done
-  void *state;                  ///< what has the request while it waits (a member that joins), NULL: nothing
+  bool is_stable; ///< of OffsetFetch: answer UNSTABLE_OFFSET_COMMIT where a transaction may change an offset
+  void *state;    ///< what has the request while it waits (a member that joins), NULL: nothing
 };

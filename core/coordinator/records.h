@@ -24,6 +24,8 @@ enum coordinator_record_key {
   RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION = 16,
 };
 
+enum { RECORD_NO_PRODUCER = -1 }; ///< the producer id of a record that is part of no transaction
+
 /// Adds a record to a write (coordinator/shard_private.h).
 ///
 /// @param kind           enum coordinator_record_key

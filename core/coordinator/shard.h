@@ -19,7 +19,8 @@
 //   Heartbeat               wire_heartbeat_request                 wire_heartbeat_response
 //   LeaveGroup              wire_leave_group_request               wire_leave_group_response
 //   OffsetCommit            wire_offset_commit_request             wire_offset_commit_response
-//   OffsetFetch             wire_offset_fetch_request_group        wire_offset_fetch_response_group (of every version)
+//   OffsetFetch             wire_offset_fetch_request_group        wire_offset_fetch_response_group (of every version;
+//                                                                  null topics: all that are committed)
 //   OffsetDelete            wire_offset_delete_request             wire_offset_delete_response
 //   DescribeGroups          NULL                                   wire_described_group (of DescribeGroups)
 //   DeleteGroups            NULL                                   wire_deletable_group_result
@@ -70,11 +71,15 @@ void group_shard_delete(struct group_shard *shard);
 
 /// A record of the partition, in the order of the log: while loading, and when a write is done.
 ///
+/// @param producer_id  of the transaction that it is part of: it counts when that is committed; -1: it counts now
 /// @param value  NULL: a tombstone
 /// @return 0; ERR_UNSUPPORTED_VERSION (a record of a newer kind: left alone, said in the log once), ERR_TRUNCATED,
 ///         ERR_MALFORMED ... : the record is left out, the state is as before
-int group_shard_replay(struct group_shard *shard, const uint8_t *key, int32_t key_size, const uint8_t *value,
-                       int32_t value_size);
+int group_shard_replay(struct group_shard *shard, int64_t producer_id, const uint8_t *key, int32_t key_size,
+                       const uint8_t *value, int32_t value_size);
+
+/// A transaction's marker: its offsets count from now on, or never.
+void group_shard_replay_end(struct group_shard *shard, int64_t producer_id, bool is_commit);
 
 /// All records were read: members have their session timeout from now on.
 void group_shard_loaded(struct group_shard *shard, int64_t now_ms);
@@ -109,9 +114,23 @@ bool group_write_record(const struct group_write *write, int32_t index, const ui
 /// @param error  enum wire_error as a client of the group is to see it; WIRE_NONE: it is safe
 void group_shard_written(struct group_shard *shard, struct group_write *write, int16_t error, int64_t now_ms);
 
+/// How much a shard holds.
+struct group_shard_counts {
+  int64_t groups;  ///< groups, those with offsets alone among them
+  int64_t offsets; ///< committed offsets
+};
+
+void group_shard_count(const struct group_shard *shard, struct group_shard_counts *counts);
+
 /// The shard ends here: answers all that waits with `error`, and all that still comes. Writes under way come back first
 /// or not at all.
 void group_shard_stop(struct group_shard *shard, int16_t error);
 
-/// Writes what there is to know of a group into `text` (cut at `size`), for failing specs and gdb; returns `text`.
-char *group_shard_dump(const struct group_shard *shard, const char *group, char *text, size_t size);
+/// Writes what records say about a group into `text` (cut at `size`, NUL-terminated): the same for the same state, so
+/// that a shard that was loaded can be compared with the one that wrote. For specs and gdb.
+///
+/// @return characters that it takes, as snprintf() does; 0: there is no such group
+int group_shard_dump(struct group_shard *shard, const char *group, char *text, size_t size);
+
+/// The ids of its groups, sorted, each with a line end, in the same way.
+int group_shard_dump_ids(const struct group_shard *shard, char *text, size_t size);

@@ -38,7 +38,8 @@ struct group {
   struct group_offsets *offsets;   ///< committed offsets; NULL: none. Owned
   struct list pending;             ///< offsets of transactions that have not ended (offset_transactions.c)
   struct list waiting;             ///< requests that come after the writes under way
-  int32_t use_count;               ///< writes under way: it is not freed meanwhile
+  int32_t use_count;               ///< it is not freed while it is above 0
+  int32_t flight_count;            ///< writes under way
   int32_t write_count;             ///< of those, the ones that hold up requests, see group_write_new()
   char id[];                       ///< the id, NUL-terminated
 };

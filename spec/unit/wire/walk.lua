@@ -78,8 +78,9 @@ local function key_of(field)
   return (field.name:gsub("^%u", string.lower))
 end
 
+--- Whether a version has a field; without a version: any of them.
 local function is_in(field, version)
-  return version >= field.lo and version <= field.hi
+  return not version or version >= field.lo and version <= field.hi
 end
 
 local to_value
@@ -269,6 +270,40 @@ function M.fill(message, value, version)
   local m, keep = ffi.new("struct " .. message.c), {}
   fill(message.root, m, value, version, keep)
   return m, keep
+end
+
+--- The same for one of a message's structs.
+function M.fill_struct(struct, value, version)
+  local m, keep = ffi.new("struct " .. struct.c), {}
+  fill(struct, m, value, version, keep)
+  return m, keep
+end
+
+--- A table in the form of to_value from one with plain values, where what is left out has its default.
+function M.complete(struct, partial, version)
+  local value = {}
+  for _, field in ipairs(struct.fields) do
+    if is_in(field, version) then
+      local item = partial[key_of(field)]
+      if item == nil then
+        value[key_of(field)] = default_value(field)
+      elseif field.struct and field.array and item ~= NULL then
+        local list = {}
+        for i, element in ipairs(item) do list[i] = M.complete(field.struct, element, version) end
+        value[key_of(field)] = list
+      elseif field.struct and item ~= NULL then
+        value[key_of(field)] = M.complete(field.struct, item, version)
+      else
+        value[key_of(field)] = item
+      end
+    end
+  end
+  return value
+end
+
+--- A struct of a message as a table.
+function M.struct_value(struct, m, version)
+  return to_value(struct, m, version)
 end
 
 -- Comparing

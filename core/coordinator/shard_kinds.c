@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coordinator/shard_kinds.h"
+
+#include <stddef.h>
+
+#include "coordinator/group_request.h"
+#include "coordinator/records.h"
+#include "coordinator/shard_state.h"
+#include "wire/apis.h"
+#include "wire/error_codes.h"
+#include "wire/offset_commit.h"
+
+// ---- groups that have offsets alone ----
+
+/// Kafka takes them for classic groups that are empty: who says that it is a member is none.
+static int16_t empty_check_commit(struct group *group, const struct group_request *request, int64_t now_ms)
+{
+  (void)group;
+  (void)now_ms;
+  const struct wire_offset_commit_request *body = request->body;
+  return body->generation_id_or_member_epoch < 0 ? WIRE_NONE : WIRE_UNKNOWN_MEMBER_ID;
+}
+
+static const char *empty_state_name(const struct group *group)
+{
+  (void)group;
+  return "Empty";
+}
+
+static enum group_expiry empty_expiry(const struct group *group, int64_t *since_ms)
+{
+  (void)group;
+  (void)since_ms;
+  return GROUP_EXPIRES_COMMIT;
+}
+
+// ---- the tables ----
+
+static const struct group_kind_calls GROUP_KINDS[GROUP_KIND_COUNT] = {
+    [GROUP_EMPTY] =
+        {
+            .type = "classic",
+            .check_commit = empty_check_commit,
+            .state_name = empty_state_name,
+            .expiry = empty_expiry,
+        },
+};
+
+static const struct group_route GROUP_ROUTES[] = {
+    {WIRE_API_OFFSET_COMMIT, true, false, offset_commit_serve, NULL},
+    {WIRE_API_OFFSET_FETCH, false, false, offset_fetch_serve, NULL},
+    {WIRE_API_OFFSET_DELETE, true, true, offset_delete_serve, NULL},
+    {WIRE_API_DELETE_GROUPS, true, true, group_delete_serve, NULL},
+    {WIRE_API_LIST_GROUPS, false, false, group_list_serve, NULL},
+};
+
+const struct group_kind_calls *group_kind_of(const struct group *group)
+{
+  return &GROUP_KINDS[group->kind];
+}
+
+const struct group_route *group_route_of(int16_t key)
+{
+  for (size_t i = 0; i < sizeof GROUP_ROUTES / sizeof GROUP_ROUTES[0]; i++) {
+    if (GROUP_ROUTES[i].key == key) {
+      return &GROUP_ROUTES[i];
+    }
+  }
+  return NULL;
+}
+
+group_replay_fn group_replay_of(int16_t kind)
+{
+  switch (kind) {
+    default:
+      return NULL;
+  }
+}
