@@ -12,7 +12,6 @@
 
 struct classic_group;
 struct group_request;
-struct wire_group_metadata_value;
 
 /// Serve a request of that name. `group` is the group of that id, NULL: there is none.
 void classic_join(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
@@ -37,8 +36,8 @@ void classic_stop(struct group *group, int16_t error);
 void classic_free(struct group *group);
 int classic_dump(const struct group *group, char *text, size_t size);
 
-/// A record of GroupMetadataKey. @param value  NULL: a tombstone
+/// A record of GroupMetadataKey, as group_replay_fn says (shard_kinds.h).
 ///
-/// @return 0, ERR_MALFORMED
-int classic_replay(struct group_shard *shard, struct wire_string group_id,
-                   const struct wire_group_metadata_value *value);
+/// @return 0, ERR_UNSUPPORTED_VERSION, ERR_TRUNCATED, ERR_MALFORMED
+int classic_replay(struct group_shard *shard, int16_t kind, const uint8_t *key, int32_t key_size, int16_t value_version,
+                   const uint8_t *value, int32_t value_size);

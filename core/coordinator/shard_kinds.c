@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "coordinator/classic_group.h"
 #include "coordinator/group_request.h"
 #include "coordinator/records.h"
 #include "coordinator/shard_state.h"
@@ -44,9 +45,29 @@ static const struct group_kind_calls GROUP_KINDS[GROUP_KIND_COUNT] = {
             .state_name = empty_state_name,
             .expiry = empty_expiry,
         },
+    [GROUP_CLASSIC] =
+        {
+            .type = "classic",
+            .check_commit = classic_check_commit,
+            .state_name = classic_state_name,
+            .protocol_type = classic_protocol_type,
+            .is_empty = classic_is_empty,
+            .expiry = classic_expiry,
+            .is_subscribed = classic_is_subscribed,
+            .loaded = classic_loaded,
+            .write_tombstones = classic_write_tombstones,
+            .stop = classic_stop,
+            .free = classic_free,
+            .dump = classic_dump,
+        },
 };
 
 static const struct group_route GROUP_ROUTES[] = {
+    {WIRE_API_JOIN_GROUP, true, false, classic_join, NULL},
+    {WIRE_API_SYNC_GROUP, true, false, classic_sync, NULL},
+    {WIRE_API_HEARTBEAT, true, false, classic_heartbeat, NULL},
+    {WIRE_API_LEAVE_GROUP, true, false, classic_leave, NULL},
+    {WIRE_API_DESCRIBE_GROUPS, true, false, classic_describe, NULL},
     {WIRE_API_OFFSET_COMMIT, true, false, offset_commit_serve, NULL},
     {WIRE_API_OFFSET_FETCH, false, false, offset_fetch_serve, NULL},
     {WIRE_API_OFFSET_DELETE, true, true, offset_delete_serve, NULL},
@@ -72,6 +93,8 @@ const struct group_route *group_route_of(int16_t key)
 group_replay_fn group_replay_of(int16_t kind)
 {
   switch (kind) {
+    case RECORD_GROUP_METADATA:
+      return classic_replay;
     default:
       return NULL;
   }
