@@ -12,6 +12,7 @@
 
 struct consumer_group;
 struct group_request;
+struct uuid;
 
 /// Serve a request of that name. `group` is the group of that id, NULL: there is none. Classic requests come to a group
 /// of this kind from members that use the classic protocol while the group migrates.
@@ -28,6 +29,11 @@ void consumer_classic_leave(struct group_shard *shard, struct group *group, stru
 
 /// As struct group_kind_calls says, for GROUP_CONSUMER.
 int16_t consumer_check_commit(struct group *group, const struct group_request *request, int64_t now_ms);
+/// Which partitions a commit of an older epoch may be for (KIP-1251): those that the member has had since then.
+///
+/// @param topic  topic id
+int16_t consumer_check_commit_part(const struct group *group, const struct group_request *request,
+                                   const struct uuid *topic, int32_t partition);
 int16_t consumer_check_fetch(struct group *group, const struct group_request *request);
 const char *consumer_state_name(const struct group *group);
 const char *consumer_protocol_type(const struct group *group);
@@ -35,7 +41,6 @@ bool consumer_is_empty(const struct group *group);
 enum group_expiry consumer_expiry(const struct group *group, int64_t *since_ms);
 bool consumer_is_subscribed(const struct group *group, const char *topic, int32_t length);
 void consumer_loaded(struct group *group, int64_t now_ms);
-void consumer_topics_changed(struct group *group, int64_t now_ms);
 void consumer_write_tombstones(struct group *group, struct group_write *write);
 void consumer_stop(struct group *group, int16_t error);
 void consumer_free(struct group *group);
