@@ -17,6 +17,7 @@
 
 struct broker_config;
 struct controller;
+struct coordinator;
 struct event_loop;
 struct fetch_session;
 struct fetch_sessions;
@@ -43,12 +44,14 @@ struct api_counters {
 
 /// Borrowed by all handlers; constant while the server runs, but for `counters`.
 struct api {
-  int32_t broker_id;                                           ///< this broker
-  struct metadata_cache *metadata;                             ///< the image of the cluster
-  struct controller *controller;                               ///< topic changes go there
-  struct replica_manager *replicas;                            ///< partitions with a replica here
-  struct log_manager *logs;                                    ///< data directories
-  struct pool *pool;                                           ///< for what waits for disks
+  int32_t broker_id;               ///< this broker
+  struct metadata_cache *metadata; ///< the image of the cluster
+  struct controller *controller;   ///< topic changes go there
+  _Atomic(struct coordinator *)
+      coordinator;                  ///< groups; NULL until the broker has made it, which is before clients come
+  struct replica_manager *replicas; ///< partitions with a replica here
+  struct log_manager *logs;         ///< data directories
+  struct pool *pool;                ///< for what waits for disks
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 

@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "coordinator/coordinator.h"
 #include "metadata/image.h"
 #include "network/frame.h"
 #include "network/server.h"
@@ -34,6 +35,8 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_FETCH, 0, 18, fetch_handle},
     {WIRE_API_LIST_OFFSETS, 0, 11, list_offsets_handle},
     {WIRE_API_METADATA, 0, 13, metadata_handle},
+    {WIRE_API_OFFSET_COMMIT, 0, 10, offset_commit_handle},
+    {WIRE_API_OFFSET_FETCH, 0, 10, offset_fetch_handle},
     {WIRE_API_FIND_COORDINATOR, 0, 6, find_coordinator_handle},
     {WIRE_API_API_VERSIONS, 0, 5, api_versions_handle},
     {WIRE_API_CREATE_TOPICS, 0, 7, create_topics_handle},
@@ -47,6 +50,7 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_DESCRIBE_LOG_DIRS, 0, 5, describe_log_dirs_handle},
     {WIRE_API_CREATE_PARTITIONS, 0, 3, create_partitions_handle},
     {WIRE_API_INCREMENTAL_ALTER_CONFIGS, 0, 1, incremental_alter_configs_handle},
+    {WIRE_API_OFFSET_DELETE, 0, 0, offset_delete_handle},
     {WIRE_API_DESCRIBE_CLUSTER, 0, 2, describe_cluster_handle},
     {WIRE_API_DESCRIBE_PRODUCERS, 0, 0, describe_producers_handle},
     {WIRE_API_DESCRIBE_TOPIC_PARTITIONS, 0, 0, describe_topic_partitions_handle},
@@ -191,6 +195,10 @@ static void dispatch_turn(void *arg, struct worker *server_worker)
   (void)arg;
   struct api_worker *worker = server_worker->user;
   append_gather_submit(&worker->appends);
+  struct coordinator *coordinator = atomic_load_explicit(&worker->api->coordinator, memory_order_acquire);
+  if (coordinator != NULL) {
+    coordinator_turn(coordinator, worker->index);
+  }
 }
 
 static void dispatch_drain(void *arg, struct worker *server_worker)
@@ -199,6 +207,10 @@ static void dispatch_drain(void *arg, struct worker *server_worker)
   struct api_worker *worker = server_worker->user;
   atomic_store_explicit(&worker->give_up_ms, clock_mono_ms() + DISPATCH_DRAIN_MS, memory_order_relaxed);
   fetch_drain(worker);
+  struct coordinator *coordinator = atomic_load_explicit(&worker->api->coordinator, memory_order_acquire);
+  if (coordinator != NULL) {
+    coordinator_drain(coordinator, worker->index);
+  }
 }
 
 static void dispatch_stop(void *arg, struct worker *server_worker)

@@ -12,6 +12,9 @@ void produce_handle(struct request *req);                   // produce.c
 void fetch_handle(struct request *req);                     // fetch.c
 void list_offsets_handle(struct request *req);              // list_offsets.c
 void metadata_handle(struct request *req);                  // metadata.c
+void offset_commit_handle(struct request *req);             // offset_commit.c
+void offset_fetch_handle(struct request *req);              // offset_fetch.c
+void offset_delete_handle(struct request *req);             // offset_delete.c
 void find_coordinator_handle(struct request *req);          // find_coordinator.c
 void api_versions_handle(struct request *req);              // api_versions.c
 void create_topics_handle(struct request *req);             // create_topics.c

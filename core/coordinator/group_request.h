@@ -12,6 +12,7 @@
 #include "wire/types.h"
 
 struct arena;
+struct coordinator;
 struct event_loop;
 struct group_request;
 typedef void (*group_request_fn)(struct group_request *request);
@@ -20,6 +21,7 @@ typedef void (*group_request_fn)(struct group_request *request);
 struct group_request {
   struct list link;             ///< the shard's: among those that are answered, or that wait
   struct mail mail;             ///< carries it to the shard's worker, and back
+  struct coordinator *owner;    ///< the coordinator that has it; set by coordinator_submit()
   struct event_loop *reply;     ///< loop that `done` runs on
   group_request_fn done;        ///< called once, `response` is filled in
   int32_t shard;                ///< partition of __consumer_offsets

@@ -49,6 +49,27 @@ struct group_shard *group_shard_new(int32_t index, const struct group_config *co
   return shard;
 }
 
+/// The next 64 random bits (xoshiro256**).
+static uint64_t shard_random(struct group_shard *shard)
+{
+  uint64_t *s = shard->random;
+  uint64_t times5 = s[1] * 5;
+  uint64_t result = ((times5 << 7) | (times5 >> 57)) * 9;
+  uint64_t shifted = s[1] << 17;
+  s[2] ^= s[0];
+  s[3] ^= s[1];
+  s[1] ^= s[2];
+  s[0] ^= s[3];
+  s[2] ^= shifted;
+  s[3] = (s[3] << 45) | (s[3] >> 19);
+  return result;
+}
+
+struct group_shard *group_shard_again(struct group_shard *shard)
+{
+  return group_shard_new(shard->index, shard->config, &shard->topics, shard_random(shard));
+}
+
 static void group_free(struct group *group)
 {
   CHECK(group->use_count == 0 && group->flight_count == 0 && list_is_empty(&group->waiting));
@@ -88,22 +109,6 @@ const struct group_config *group_shard_config(const struct group_shard *shard)
 const struct group_shard_topics *group_shard_topics(const struct group_shard *shard)
 {
   return &shard->topics;
-}
-
-/// The next 64 random bits (xoshiro256**).
-static uint64_t shard_random(struct group_shard *shard)
-{
-  uint64_t *s = shard->random;
-  uint64_t times5 = s[1] * 5;
-  uint64_t result = ((times5 << 7) | (times5 >> 57)) * 9;
-  uint64_t shifted = s[1] << 17;
-  s[2] ^= s[0];
-  s[3] ^= s[1];
-  s[1] ^= s[2];
-  s[0] ^= s[3];
-  s[2] ^= shifted;
-  s[3] = (s[3] << 45) | (s[3] >> 19);
-  return result;
 }
 
 void group_new_uuid_text(struct group_shard *shard, char text[37])

@@ -66,6 +66,9 @@ struct group_shard_topics {
 struct group_shard *group_shard_new(int32_t index, const struct group_config *config,
                                     const struct group_shard_topics *topics, uint64_t seed);
 
+/// Makes another empty shard with the same arguments, for a load that has to begin again. `shard` stays as it is.
+struct group_shard *group_shard_again(struct group_shard *shard);
+
 /// Frees it; nothing may wait in it any more (group_shard_stop()). NULL is fine.
 void group_shard_delete(struct group_shard *shard);
 

@@ -31,7 +31,7 @@ static const struct changeable changeables[] = {
     {"errors.deadletterqueue.auto.create.topics.enable", BROKER_CHANGE_UNSUPPORTED},
     {"errors.deadletterqueue.topic.name.prefix", BROKER_CHANGE_UNSUPPORTED},
     {"follower.fetch.last.tiered.offset.enable", BROKER_CHANGE_UNSUPPORTED},
-    {"group.consumer.assignment.interval.ms", BROKER_CHANGE_UNSUPPORTED},
+    {"group.consumer.assignment.interval.ms", BROKER_CHANGE_ALLOWED},
     {"group.coordinator.cached.buffer.max.bytes", BROKER_CHANGE_UNSUPPORTED},
     {"group.share.assignment.interval.ms", BROKER_CHANGE_UNSUPPORTED},
     {"group.streams.assignment.interval.ms", BROKER_CHANGE_UNSUPPORTED},
