@@ -204,15 +204,20 @@ void classic_touch(struct classic_member *member, int64_t now_ms)
   }
 }
 
-void classic_remove_and_go_on(struct classic_member *member, const char *reason, int64_t now_ms)
+void classic_expel(struct classic_member *member)
 {
-  struct classic_group *classic = member->classic;
   struct group_request *join = classic_join_take(member);
   if (join != NULL) {
-    classic_join_fail(classic->shard, join, WIRE_UNKNOWN_MEMBER_ID, wire_string_from(""));
+    classic_join_fail(member->classic->shard, join, WIRE_UNKNOWN_MEMBER_ID, wire_string_from(""));
   }
   classic_sync_fail(member, WIRE_UNKNOWN_MEMBER_ID);
   classic_member_delete(member);
+}
+
+void classic_remove_and_go_on(struct classic_member *member, const char *reason, int64_t now_ms)
+{
+  struct classic_group *classic = member->classic;
+  classic_expel(member);
   classic_rebalance(classic, reason, now_ms);
 }
 

@@ -138,7 +138,10 @@ int16_t classic_validate_member(struct classic_group *classic, struct wire_strin
 /// The member was heard: its session begins anew.
 void classic_touch(struct classic_member *member, int64_t now_ms);
 
-/// A member goes: what it waits for is answered, and the group goes on without it.
+/// A member, or a pending id, goes: what it waits for is answered. The caller has the group go on without it.
+void classic_expel(struct classic_member *member);
+
+/// The same, and the group goes on.
 void classic_remove_and_go_on(struct classic_member *member, const char *reason, int64_t now_ms);
 
 /// What clients are told when a write of the group's metadata failed.
