@@ -47,7 +47,12 @@ static struct wire_string text_own(struct wire_string text)
 
 void consumer_group_init(struct consumer_group *consumer, struct group *group)
 {
-  *consumer = (struct consumer_group){.group = group, .epoch = CONSUMER_FIRST_EPOCH, .topics_version = -1};
+  *consumer = (struct consumer_group){
+      .group = group,
+      .epoch = CONSUMER_FIRST_EPOCH,
+      .assignment_epoch = CONSUMER_FIRST_EPOCH,
+      .topics_version = -1,
+  };
 }
 
 static void member_delete(struct consumer_member *member)
@@ -137,6 +142,14 @@ struct consumer_member *consumer_member_find(const struct consumer_group *consum
   return is_there ? consumer->members[place] : NULL;
 }
 
+void consumer_metadata_init(struct wire_consumer_group_member_metadata_value *metadata)
+{
+  wire_consumer_group_member_metadata_value_init(metadata);
+  metadata->instance_id = wire_string_from(NULL);
+  metadata->rack_id = wire_string_from(NULL);
+  metadata->server_assignor = wire_string_from(NULL);
+}
+
 struct consumer_member *consumer_member_obtain(struct consumer_group *consumer, struct wire_string id)
 {
   bool is_there = false;
@@ -152,7 +165,7 @@ struct consumer_member *consumer_member_obtain(struct consumer_group *consumer, 
   struct consumer_member *member = mem_zalloc(sizeof *member);
   member->consumer = consumer;
   member->id = text_own(id);
-  wire_consumer_group_member_metadata_value_init(&member->metadata);
+  consumer_metadata_init(&member->metadata);
   memmove(&consumer->members[place + 1], &consumer->members[place],
           (size_t)(consumer->member_count - place) * sizeof(struct consumer_member *));
   consumer->members[place] = member;

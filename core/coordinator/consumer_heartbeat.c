@@ -224,7 +224,7 @@ static bool find_member(struct heartbeat *beat)
     change->next = *change->old;
   } else if (change->gone_count == 0) {
     change->next.id = beat->member_id;
-    wire_consumer_group_member_metadata_value_init(&change->next.metadata);
+    consumer_metadata_init(&change->next.metadata);
     change->next.metadata.rebalance_timeout_ms = -1;
   }
   if (change->old == NULL || (body->member_epoch == CONSUMER_JOIN_EPOCH && change->next.epoch < 0)) {
@@ -310,7 +310,7 @@ static void update_member(struct heartbeat *beat, bool *bump)
     metadata->rebalance_timeout_ms = body->rebalance_timeout_ms;
   }
   take_names(change, body);
-  bool has_new_names = before == NULL;
+  bool has_new_names = before == NULL && body->subscribed_topic_names_count > 0;
   bool is_same = before != NULL && same_metadata(&before->metadata, metadata, &has_new_names);
   if (!is_same || change->old == NULL) {
     consumer_write_member(change, &change->next);

@@ -170,6 +170,9 @@ void consumer_group_clear(struct consumer_group *consumer);
 /// The group's, made when it is not there.
 struct consumer_group *consumer_obtain(struct group *group);
 
+/// What a member says that says nothing.
+void consumer_metadata_init(struct wire_consumer_group_member_metadata_value *metadata);
+
 struct consumer_member *consumer_member_find(const struct consumer_group *consumer, struct wire_string id);
 /// The same, made when it is not there.
 struct consumer_member *consumer_member_obtain(struct consumer_group *consumer, struct wire_string id);

@@ -106,7 +106,7 @@ static int replay_assignment_epoch(struct group_shard *shard, struct wire_string
   if (value->bytes == NULL) {
     struct group *group = group_find(shard, id);
     if (group != NULL && group->kind == GROUP_CONSUMER) {
-      group->consumer->assignment_epoch = 0;
+      group->consumer->assignment_epoch = CONSUMER_FIRST_EPOCH;
       group->consumer->assignment_ms = 0;
     }
     return 0;

@@ -26,8 +26,6 @@ static const char *what_is_wrong(re2::RE2::ErrorCode code)
       return "missing closing ]";
     case re2::RE2::ErrorMissingParen:
       return "missing closing )";
-    case re2::RE2::ErrorUnexpectedParen:
-      return "unexpected )";
     case re2::RE2::ErrorTrailingBackslash:
       return "trailing backslash at end of expression";
     case re2::RE2::ErrorRepeatArgument:
