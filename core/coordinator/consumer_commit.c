@@ -35,7 +35,7 @@ int16_t consumer_check_commit(struct group *group, const struct group_request *r
 }
 
 int16_t consumer_check_commit_part(const struct group *group, const struct group_request *request,
-                                   const struct uuid *topic, int32_t partition)
+                                   struct wire_string name, const struct uuid *id, int32_t partition)
 {
   const struct wire_offset_commit_request *body = request->body;
   int32_t epoch = body->generation_id_or_member_epoch;
@@ -43,8 +43,14 @@ int16_t consumer_check_commit_part(const struct group *group, const struct group
   if (member == NULL || epoch == member->epoch) {
     return WIRE_NONE; // consumer_check_commit() has judged
   }
-  const struct consumer_part *part = consumer_parts_find(&member->assigned, topic, partition);
-  part = part != NULL ? part : consumer_parts_find(&member->pending, topic, partition);
+  const struct group_shard_topics *topics = group_shard_topics(group->shard);
+  struct uuid topic = *id;
+  int32_t partitions = 0;
+  if (uuid_is_zero(&topic) && !topics->find(topics->arg, name.data, name.length, &topic, &partitions)) {
+    return WIRE_STALE_MEMBER_EPOCH;
+  }
+  const struct consumer_part *part = consumer_parts_find(&member->assigned, &topic, partition);
+  part = part != NULL ? part : consumer_parts_find(&member->pending, &topic, partition);
   return part != NULL && part->epoch <= epoch ? WIRE_NONE : WIRE_STALE_MEMBER_EPOCH;
 }
 

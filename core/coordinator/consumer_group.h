@@ -29,11 +29,8 @@ void consumer_classic_leave(struct group_shard *shard, struct group *group, stru
 
 /// As struct group_kind_calls says, for GROUP_CONSUMER.
 int16_t consumer_check_commit(struct group *group, const struct group_request *request, int64_t now_ms);
-/// Which partitions a commit of an older epoch may be for (KIP-1251): those that the member has had since then.
-///
-/// @param topic  topic id
 int16_t consumer_check_commit_part(const struct group *group, const struct group_request *request,
-                                   const struct uuid *topic, int32_t partition);
+                                   struct wire_string name, const struct uuid *id, int32_t partition);
 int16_t consumer_check_fetch(struct group *group, const struct group_request *request);
 const char *consumer_state_name(const struct group *group);
 const char *consumer_protocol_type(const struct group *group);

@@ -65,6 +65,7 @@ static const struct group_kind_calls GROUP_KINDS[GROUP_KIND_COUNT] = {
         {
             .type = "consumer",
             .check_commit = consumer_check_commit,
+            .check_commit_part = consumer_check_commit_part,
             .check_fetch = consumer_check_fetch,
             .state_name = consumer_state_name,
             .protocol_type = consumer_protocol_type,
