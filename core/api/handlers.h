@@ -36,6 +36,14 @@ void consumer_group_describe_handle(struct request *req);  // consumer_group_des
 void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
 void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c
 
+void join_group_handle(struct request *req);      // join_group.c
+void sync_group_handle(struct request *req);      // sync_group.c
+void heartbeat_handle(struct request *req);       // heartbeat.c
+void leave_group_handle(struct request *req);     // leave_group.c
+void list_groups_handle(struct request *req);     // list_groups.c
+void describe_groups_handle(struct request *req); // describe_groups.c
+void delete_groups_handle(struct request *req);   // delete_groups.c
+
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);
 
