@@ -54,6 +54,8 @@ local LIBRARIES = {
   ["lz4frame.h"] = { "record" },
   ["snappy-c.h"] = { "record" },
   ["zstd.h"] = { "record" },
+  ["re2/re2.h"] = { "coordinator" }, -- by one file of C++
+  ["xxhash.h"] = { "coordinator" },
   ["isa-l.h"] = { "base" },
   ["sys/sendfile.h"] = { "os" },
 }

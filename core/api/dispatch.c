@@ -60,6 +60,8 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_OFFSET_DELETE, 0, 0, offset_delete_handle},
     {WIRE_API_DESCRIBE_CLUSTER, 0, 2, describe_cluster_handle},
     {WIRE_API_DESCRIBE_PRODUCERS, 0, 0, describe_producers_handle},
+    {WIRE_API_CONSUMER_GROUP_HEARTBEAT, 0, 1, consumer_group_heartbeat_handle},
+    {WIRE_API_CONSUMER_GROUP_DESCRIBE, 0, 1, consumer_group_describe_handle},
     {WIRE_API_DESCRIBE_TOPIC_PARTITIONS, 0, 0, describe_topic_partitions_handle},
 };
 

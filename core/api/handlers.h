@@ -30,6 +30,9 @@ void offset_for_leader_epoch_handle(struct request *req);   // offset_for_leader
 void alter_configs_handle(struct request *req);             // alter_configs.c
 void incremental_alter_configs_handle(struct request *req); // incremental_alter_configs.c
 
+void consumer_group_heartbeat_handle(struct request *req); // consumer_group_heartbeat.c
+void consumer_group_describe_handle(struct request *req);  // consumer_group_describe.c
+
 void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
 void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c
 

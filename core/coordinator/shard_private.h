@@ -64,6 +64,10 @@ struct group_kind_calls {
   /// Whether a commit may be stored, by whom it says it comes from: enum wire_error. One that comes from a member
   /// counts as its heartbeat.
   int16_t (*check_commit)(struct group *group, const struct group_request *request, int64_t now_ms);
+  /// Whether an offset of one partition may be stored, once check_commit() has let the commit through: enum wire_error.
+  /// @param id  topic id, zero: the client gave the name alone
+  int16_t (*check_commit_part)(const struct group *group, const struct group_request *request, struct wire_string name,
+                               const struct uuid *id, int32_t partition);
   /// Whether committed offsets may be read.
   int16_t (*check_fetch)(struct group *group, const struct group_request *request);
   /// Kafka's name of its state: "Stable".

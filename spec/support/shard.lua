@@ -75,6 +75,11 @@ function M.new(options)
   self.driver = C.shard_driver_new(self.seed)
   for name, value in pairs(self.config) do self.driver.config[name] = value end
   for name, partitions in pairs(options.topics or {}) do self:topic(name, partitions) end
+  for name, bytes in pairs(options.topic_ids or {}) do
+    local id = ffi.new "struct uuid"
+    ffi.copy(id.bytes, bytes, 16)
+    C.shard_driver_set_topic_id(self.driver, name, id)
+  end
   self.shard = self.driver.shard
   for _, record in ipairs(options.log or {}) do
     self:replay(record)
@@ -252,8 +257,10 @@ end
 --- Another shard with what this one's log says.
 function Shard:reloaded(options)
   options = options or {}
-  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, log = self.log,
-    now_ms = self.now_ms }
+  local ids = {}
+  for name in pairs(self.topics) do ids[name] = self:topic_id(name) end
+  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, topic_ids = ids,
+    log = self.log, now_ms = self.now_ms }
   return made
 end
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/check.h"
 #include "base/mem.h"
 
 static struct shard_driver_topic *driver_find(struct shard_driver *driver, const char *name, size_t length)
@@ -81,6 +82,7 @@ struct shard_driver *shard_driver_new(uint64_t seed)
       .group_consumer_session_timeout_ms = 45000,
       .group_consumer_heartbeat_interval_ms = 5000,
       .group_consumer_max_size = INT32_MAX,
+      .group_consumer_assignment_interval_ms = 1000,
       .is_upgrade_allowed = true,
       .is_downgrade_allowed = true,
   };
@@ -115,6 +117,13 @@ void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t p
   topic->partitions = partitions;
   topic->is_internal = is_internal;
   driver->version++;
+}
+
+void shard_driver_set_topic_id(struct shard_driver *driver, const char *name, const struct uuid *id)
+{
+  struct shard_driver_topic *topic = driver_find(driver, name, strlen(name));
+  CHECK(topic != NULL);
+  topic->id = *id;
 }
 
 void shard_driver_topic_id(struct shard_driver *driver, const char *name, struct uuid *id)

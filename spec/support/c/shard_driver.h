@@ -46,6 +46,9 @@ void shard_driver_delete(struct shard_driver *driver);
 /// Sets a topic. @param partitions  0: it goes
 void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t partitions, bool is_internal);
 
+/// Gives a topic the id that it has in another driver.
+void shard_driver_set_topic_id(struct shard_driver *driver, const char *name, const struct uuid *id);
+
 /// The id of a topic; zero: there is none.
 void shard_driver_topic_id(struct shard_driver *driver, const char *name, struct uuid *id);
 
