@@ -6,6 +6,7 @@ local disk = require "scripts.bench.scenarios_disk"
 local groups = require "scripts.bench.scenarios_groups"
 local life = require "scripts.bench.scenarios_life"
 local scale = require "scripts.bench.scenarios_scale"
+local cleaning = require "scripts.bench.scenarios_cleaning"
 local clients = require "scripts.bench.scenarios_clients"
 
 local words, BIG = workload.words, workload.BIG
@@ -160,6 +161,7 @@ M.ALL = {
   life.life,
   scale.partitions,
   scale.connections,
+  cleaning.compaction,
   clients.clients,
   groups.groups,
   groups.offsets,

@@ -6,6 +6,8 @@
 --   local model = compaction.new(random)
 --   model:append(client, topic)                        acknowledged, or `uncertain` after a crash
 --   model:verify(client, topic)                        after a restart too: takes over what the log has
+--
+-- Tombstones stay, as long as delete.retention.ms is: a day.
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 
@@ -60,20 +62,27 @@ function Model:send(client, topic)
   self.uncertain = list
 end
 
---- The newest record of each key below an offset: key -> offset.
-function Model:latest(end_offset)
-  local latest = {}
-  for offset = 0, end_offset - 1 do
-    if self.appended[offset] then latest[self.appended[offset].key] = offset end
+--- All records that are there. After a power failure offsets may be missing at the end.
+local function read(client, topic, end_offset)
+  local list, offset = {}, requests.start_offset(client, topic)
+  while offset < end_offset do
+    local answer = requests.fetch(client, topic, { fetch_offset = offset })
+    assert(answer.error_code == 0, answer.error_code)
+    local found = records.parse(answer.records or "")
+    if #found == 0 then return list, offset end
+    for _, record in ipairs(records.read(answer.records)) do list[#list + 1] = record end
+    offset = found[#found].last + 1
   end
-  return latest
+  return list, offset
 end
 
---- Checks what a topic has, and takes over where it ends. `may_lose`: records at the end may be missing.
+--- Checks what a topic has, and takes over where it ends.
 ---
+---@param durable_offset integer?  after a power failure: what lies above it, and was never compacted, may be gone
 ---@return integer end_offset
 ---@return integer count  of the records that are left
-function Model:verify(client, topic, may_lose)
+function Model:verify(client, topic, durable_offset)
+  local may_lose = durable_offset ~= nil
   local end_offset = requests.end_offset(client, topic)
   if self.uncertain then
     if end_offset > self.next then note(self, self.next, self.uncertain) end
@@ -81,16 +90,26 @@ function Model:verify(client, topic, may_lose)
   end
   if not may_lose or end_offset > self.next then assert(end_offset == self.next, ("ends at %d, not %d"):format(end_offset, self.next)) end
   local seen, count = {}, 0
-  for _, record in ipairs(records.read(requests.fetch_to_end(client, topic, requests.start_offset(client, topic)))) do
+  local list, last = read(client, topic, end_offset)
+  assert(last == end_offset or may_lose, ("nothing from %d to %d"):format(last, end_offset))
+  for _, record in ipairs(list) do
     local was = self.appended[record.offset]
     assert(was and was.key == record.key and was.value == record.value, ("offset %d has another record"):format(record.offset))
     assert(seen[record.key] == nil or seen[record.key] < record.offset)
     seen[record.key], count = record.offset, count + 1
   end
-  for key, offset in pairs(self:latest(end_offset)) do
-    local value = self.appended[offset].value
-    if seen[key] ~= offset and not (value == nil and seen[key] == nil) then
-      error(("%s has offset %s, not %d"):format(key, tostring(seen[key]), offset))
+  -- The newest first: what a key lost with the power shows the one before.
+  local is_settled = {}
+  for offset = end_offset - 1, 0, -1 do
+    local record = self.appended[offset]
+    if record and not is_settled[record.key] then
+      if seen[record.key] == offset then
+        is_settled[record.key] = true
+      elseif may_lose and offset >= durable_offset then
+        self.appended[offset] = nil
+      else
+        error(("%s has offset %s, not %d"):format(record.key, tostring(seen[record.key]), offset))
+      end
     end
   end
   for offset = end_offset, self.next - 1 do self.appended[offset] = nil end

@@ -28,7 +28,7 @@ function M.open(options)
     min_dirty_ratio = 0, file_delete_delay_ms = 0 }
   for name, value in pairs(options.config or {}) do config[name] = value end
   return assert(logs.open { dir = options.dir, config = config, is_clean = options.is_clean, start = options.start,
-    recovery_point = options.recovery_point, is_collecting = options.is_collecting })
+    recovery_point = options.recovery_point, clean_offset = options.clean_offset, is_collecting = options.is_collecting })
 end
 
 --- A batch: { { key, value } ... }, value NULL for a tombstone, key false for none; options as batches.batch().
@@ -111,10 +111,11 @@ function M.latest(log)
   return latest
 end
 
---- Closes or crashes a log, and opens it again.
+--- Closes or crashes a log, and opens it again, with what a checkpoint would say of it.
 function M.reopen(log, is_clean, options)
+  local clean_offset = tonumber(logs.C.log_clean_offset(log.log))
   if is_clean then assert(log:close() == 0) else log:crash() end
-  local all = { dir = log.dir, is_clean = is_clean }
+  local all = { dir = log.dir, is_clean = is_clean, clean_offset = clean_offset }
   for name, value in pairs(options or {}) do all[name] = value end
   return M.open(all)
 end
