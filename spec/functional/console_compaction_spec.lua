@@ -73,6 +73,10 @@ describe("compaction() in the console", function()
     for i, row in ipairs(rows_of "") do names[i] = row.topic .. row.partition end
     assert.same({ "one0", "two0", "two1" }, names)
     assert.equal(2, #rows_of "tw")
+    assert.same({}, console:eval("compaction()").values[1].rows) -- nothing is in them
+    append(requests.find(client, "one"), "a", "b")
+    append(requests.find(client, "one"), "a", "b")
+    requests.wait_until("one has something", function() return #console:eval("compaction()").values[1].rows == 1 end)
     assert.equal(0, #rows_of "plain")
     assert.equal('compaction: got 5, expected a part of a topic\'s name: "clicks"', console:eval("compaction(5)").error)
   end)

@@ -16,7 +16,8 @@ M.entries = {
       .. "cannot be read, says why, and is left alone until the next start), or off (it was compacted once). A pass is made "
       .. "when dirty_percent reaches min_cleanable_dirty_ratio, of the bytes that may be cleaned: not of the segment that is "
       .. "appended to, nor of what is younger than min_compaction_lag_ms. done_percent is how far the pass is that runs; "
-      .. "last_time and what follows are of the last one that ended. metrics \"cleaner\" has the sums.",
+      .. "last_time and what follows are of the last one that ended. metrics \"cleaner\" has the sums. Without a name "
+      .. "logs are left out that have nothing in them.",
     example = 'compaction "clicks"', setup = 'create("clicks", { cleanup_policy = "compact" })' },
 }
 
@@ -43,6 +44,10 @@ local function state_of(log)
   return log.dirty_bytes > 0 and "dirty" or "clean"
 end
 
+local function is_empty(log)
+  return log.dirty_bytes == 0 and log.clean_bytes == 0 and not log.finished and not log.failed
+end
+
 local function row_of(log)
   return { topic = log.topic, partition = log.partition, state = state_of(log),
     -- What is to be done is known at most: a pass may end with less.
@@ -64,7 +69,9 @@ function M.new(context)
     end
     local rows = {}
     for _, log in ipairs(context.task.await(context.native.compaction())) do
-      if not part or log.topic:find(part, 1, true) then rows[#rows + 1] = row_of(log) end
+      -- Logs without anything in them, most of those of the broker's own topics, would fill the screen.
+      local is_meant = part and log.topic:find(part, 1, true) or not part and not is_empty(log)
+      if is_meant then rows[#rows + 1] = row_of(log) end
     end
     sort(rows, function(a, b)
       if a.state ~= b.state then return PLACES[a.state] < PLACES[b.state] end
