@@ -8,7 +8,6 @@ local client = require "luka.cli.client"
 local data = require "luka.cli.data"
 local files = require "luka.dump.file"
 local date = require "luka.date"
-local start = require "luka.cli.start"
 
 describe("bytes on a terminal", function()
   for bytes, want in pairs {
