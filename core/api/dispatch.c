@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "coordinator/coordinator.h"
 #include "metadata/image.h"
 #include "network/frame.h"
 #include "network/server.h"
@@ -34,7 +35,15 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_FETCH, 0, 18, fetch_handle},
     {WIRE_API_LIST_OFFSETS, 0, 11, list_offsets_handle},
     {WIRE_API_METADATA, 0, 13, metadata_handle},
+    {WIRE_API_OFFSET_COMMIT, 0, 10, offset_commit_handle},
+    {WIRE_API_OFFSET_FETCH, 0, 10, offset_fetch_handle},
     {WIRE_API_FIND_COORDINATOR, 0, 6, find_coordinator_handle},
+    {WIRE_API_JOIN_GROUP, 0, 9, join_group_handle},
+    {WIRE_API_HEARTBEAT, 0, 4, heartbeat_handle},
+    {WIRE_API_LEAVE_GROUP, 0, 5, leave_group_handle},
+    {WIRE_API_SYNC_GROUP, 0, 5, sync_group_handle},
+    {WIRE_API_DESCRIBE_GROUPS, 0, 6, describe_groups_handle},
+    {WIRE_API_LIST_GROUPS, 0, 5, list_groups_handle},
     {WIRE_API_API_VERSIONS, 0, 5, api_versions_handle},
     {WIRE_API_CREATE_TOPICS, 0, 7, create_topics_handle},
     {WIRE_API_DELETE_TOPICS, 0, 6, delete_topics_handle},
@@ -47,6 +56,7 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_DESCRIBE_LOG_DIRS, 0, 5, describe_log_dirs_handle},
     {WIRE_API_CREATE_PARTITIONS, 0, 3, create_partitions_handle},
     {WIRE_API_ELECT_LEADERS, 0, 2, elect_leaders_handle},
+    {WIRE_API_DELETE_GROUPS, 0, 3, delete_groups_handle},
     {WIRE_API_INCREMENTAL_ALTER_CONFIGS, 0, 1, incremental_alter_configs_handle},
     {WIRE_API_ALTER_PARTITION_REASSIGNMENTS, 0, 1, alter_partition_reassignments_handle},
     {WIRE_API_LIST_PARTITION_REASSIGNMENTS, 0, 0, list_partition_reassignments_handle},
@@ -54,10 +64,13 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_ALTER_USER_SCRAM_CREDENTIALS, 0, 0, alter_user_scram_credentials_handle},
     {WIRE_API_DESCRIBE_QUORUM, 0, 2, describe_quorum_handle},
     {WIRE_API_UPDATE_FEATURES, 0, 2, update_features_handle},
+    {WIRE_API_OFFSET_DELETE, 0, 0, offset_delete_handle},
     {WIRE_API_DESCRIBE_CLUSTER, 0, 2, describe_cluster_handle},
     {WIRE_API_DESCRIBE_PRODUCERS, 0, 0, describe_producers_handle},
     {WIRE_API_UNREGISTER_BROKER, 0, 0, unregister_broker_handle},
     {WIRE_API_LIST_CONFIG_RESOURCES, 0, 1, list_config_resources_handle},
+    {WIRE_API_CONSUMER_GROUP_HEARTBEAT, 0, 1, consumer_group_heartbeat_handle},
+    {WIRE_API_CONSUMER_GROUP_DESCRIBE, 0, 1, consumer_group_describe_handle},
     {WIRE_API_DESCRIBE_TOPIC_PARTITIONS, 0, 0, describe_topic_partitions_handle},
 };
 
@@ -200,6 +213,11 @@ static void dispatch_turn(void *arg, struct worker *server_worker)
   (void)arg;
   struct api_worker *worker = server_worker->user;
   append_gather_submit(&worker->appends);
+  struct coordinator *coordinator = atomic_load_explicit(&worker->api->coordinator, memory_order_acquire);
+  if (coordinator != NULL) {
+    coordinator_turn(coordinator, worker->index);
+  }
+  request_count_latency(worker);
 }
 
 static void dispatch_drain(void *arg, struct worker *server_worker)
@@ -208,6 +226,10 @@ static void dispatch_drain(void *arg, struct worker *server_worker)
   struct api_worker *worker = server_worker->user;
   atomic_store_explicit(&worker->give_up_ms, clock_mono_ms() + DISPATCH_DRAIN_MS, memory_order_relaxed);
   fetch_drain(worker);
+  struct coordinator *coordinator = atomic_load_explicit(&worker->api->coordinator, memory_order_acquire);
+  if (coordinator != NULL) {
+    coordinator_drain(coordinator, worker->index);
+  }
 }
 
 static void dispatch_stop(void *arg, struct worker *server_worker)
