@@ -160,10 +160,5 @@ struct wire_string classic_member_instance(const struct classic_member *member)
 
 struct wire_bytes classic_member_metadata(const struct classic_member *member, const char *protocol)
 {
-  for (int32_t i = 0; protocol != NULL && i < member->protocols->count; i++) {
-    if (wire_string_is(member->protocols->items[i].name, protocol)) {
-      return member->protocols->items[i].metadata;
-    }
-  }
-  return (struct wire_bytes){0};
+  return classic_protocols_metadata(member->protocols, protocol);
 }

@@ -241,6 +241,14 @@ struct classic_protocols *classic_protocols_of_one(struct wire_string name, stru
 struct classic_protocols *classic_protocols_new(const struct wire_join_group_request_join_group_request_protocol *items,
                                                 int32_t count);
 
+/// The metadata of one of them; empty: it is not among them. Borrowed.
+struct wire_bytes classic_protocols_metadata(const struct classic_protocols *protocols, const char *protocol);
+
+/// Whether a member is subscribed to the same topics as with the protocols that it had before; also when that cannot be
+/// told.
+bool classic_same_topics(const struct classic_group *classic, const struct classic_member *member,
+                         const struct classic_protocols *before);
+
 /// Whether a member's protocols are the very same as a request's: names, order, bytes.
 bool classic_protocols_match(const struct classic_protocols *protocols,
                              const struct wire_join_group_request_join_group_request_protocol *items, int32_t count);

@@ -13,6 +13,8 @@ local INITIAL_DELAY_MS = 500
 local WRITE_MS = 3000     -- a write takes no longer
 local STEP_MS = 400       -- the clock goes on by up to this
 local TIMEOUTS = { session = { 3000, 6000, 10000 }, rebalance = { 4000, 8000, 15000 } }
+local PROTOCOLS = { { "range", "roundrobin" }, { "roundrobin", "range" }, { "range" }, { "roundrobin" },
+  { "sticky", "range", "roundrobin" } }
 local SLOWEST_MS = 10000 + 2 * 15000 + 2 * WRITE_MS + 2 * STEP_MS
 
 local Sim = {}
@@ -48,6 +50,7 @@ function Sim:consumer(i)
   return {
     name = "c" .. i, phase = "idle", member = "", version = 9, metadata = classic.subscription "t",
     instance = self:chance(40) and "i" .. i or nil,
+    names = PROTOCOLS[self.has_faults and self:random(#PROTOCOLS) or 1],
     session = TIMEOUTS.session[self:random(3)], rebalance = TIMEOUTS.rebalance[self:random(3)],
     heard = self.s.now_ms,
   }
@@ -67,6 +70,8 @@ function Sim:on_error(c, code)
   elseif code == E.REBALANCE_IN_PROGRESS or code == E.ILLEGAL_GENERATION or code == E.NOT_COORDINATOR
     or code == E.COORDINATOR_NOT_AVAILABLE or code == E.UNKNOWN_SERVER_ERROR then
     c.phase = "idle"
+  elseif code == E.INCONSISTENT_GROUP_PROTOCOL and #c.names < 3 then
+    c.names, c.phase = PROTOCOLS[5], "idle" -- the others agreed on what it cannot do
   else
     self:fail("%s gets error %d", c.name, code)
   end
@@ -74,8 +79,10 @@ function Sim:on_error(c, code)
 end
 
 function Sim:join(c)
+  local protocols = {}
+  for i, name in ipairs(c.names) do protocols[i] = { name, c.metadata } end
   c.call = self:sent(classic.join(self.s, {
-    member = c.member, instance = c.instance, session = c.session, rebalance = c.rebalance, metadata = c.metadata,
+    member = c.member, instance = c.instance, session = c.session, rebalance = c.rebalance, protocols = protocols,
     version = c.version, client_id = c.name,
   }))
   c.phase = "joining"
@@ -89,7 +96,10 @@ function Sim:joined(c, answer)
   if self:on_error(c, answer.errorCode) then return end
   local generation = answer.generationId
   self:note("%s joined generation %d as %s", c.name, generation, answer.memberId)
-  c.member, c.generation, c.phase, c.assign = answer.memberId, generation, "joined", nil
+  c.member, c.generation, c.phase, c.assign, c.protocol = answer.memberId, generation, "joined", nil, answer.protocolName
+  local can = false
+  for _, name in ipairs(c.names) do can = can or name == c.protocol end
+  if not can then self:fail("%s cannot do %s", c.name, c.protocol) end
   if answer.leader == answer.memberId and not answer.skipAssignment then
     c.assign = {}
     for unit = 1, UNITS do
@@ -100,7 +110,8 @@ function Sim:joined(c, answer)
 end
 
 function Sim:sync(c)
-  c.call = self:sent(classic.sync(self.s, c.member, c.generation, c.assign, { instance = c.instance }))
+  c.call = self:sent(classic.sync(self.s, c.member, c.generation, c.assign,
+    { instance = c.instance, protocol = c.protocol }))
   c.phase = "syncing"
 end
 
@@ -163,6 +174,7 @@ function Sim:mischief(c)
     c.phase = "out"
   elseif what == 4 and c.phase == "in" then
     c.metadata = classic.subscription(self:chance(50) and "t" or "u")
+    c.names = PROTOCOLS[self:random(#PROTOCOLS)]
     self:note("%s subscribes anew", c.name)
     c.phase = "idle"
   elseif what == 5 and c.phase == "in" then
