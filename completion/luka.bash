@@ -18,6 +18,22 @@ data=
 default_replication_factor=
 delete_topic_enable=
 fetch_max_bytes=
+group_consumer_assignment_interval_ms=
+group_consumer_assignors=
+group_consumer_heartbeat_interval_ms=
+group_consumer_max_assignment_interval_ms=
+group_consumer_max_heartbeat_interval_ms=
+group_consumer_max_session_timeout_ms=
+group_consumer_max_size=
+group_consumer_migration_policy=
+group_consumer_min_assignment_interval_ms=
+group_consumer_min_heartbeat_interval_ms=
+group_consumer_min_session_timeout_ms=
+group_consumer_session_timeout_ms=
+group_initial_rebalance_delay_ms=
+group_max_session_timeout_ms=
+group_max_size=
+group_min_session_timeout_ms=
 id=
 listen=
 log_cleanup_policy=
@@ -61,6 +77,14 @@ metadata=
 min_insync_replicas=
 num_partitions=
 num_recovery_threads_per_data_dir=
+offset_metadata_max_bytes=
+offsets_load_buffer_size=
+offsets_retention_check_interval_ms=
+offsets_retention_minutes=
+offsets_topic_compression_codec=
+offsets_topic_num_partitions=
+offsets_topic_replication_factor=
+offsets_topic_segment_bytes=
 producer_id_expiration_ms=
 queued_max_request_bytes=
 replica_high_watermark_checkpoint_interval_ms=
@@ -93,6 +117,22 @@ file_delete_delay_ms
 flush_messages
 flush_ms
 follower_replication_throttled_replicas
+group_consumer_assignment_interval_ms
+group_consumer_assignors
+group_consumer_heartbeat_interval_ms
+group_consumer_max_assignment_interval_ms
+group_consumer_max_heartbeat_interval_ms
+group_consumer_max_session_timeout_ms
+group_consumer_max_size
+group_consumer_migration_policy
+group_consumer_min_assignment_interval_ms
+group_consumer_min_heartbeat_interval_ms
+group_consumer_min_session_timeout_ms
+group_consumer_session_timeout_ms
+group_initial_rebalance_delay_ms
+group_max_session_timeout_ms
+group_max_size
+group_min_session_timeout_ms
 id
 index_interval_bytes
 leader_replication_throttled_replicas
@@ -147,6 +187,14 @@ min_compaction_lag_ms
 min_insync_replicas
 num_partitions
 num_recovery_threads_per_data_dir
+offset_metadata_max_bytes
+offsets_load_buffer_size
+offsets_retention_check_interval_ms
+offsets_retention_minutes
+offsets_topic_compression_codec
+offsets_topic_num_partitions
+offsets_topic_replication_factor
+offsets_topic_segment_bytes
 partitions
 preallocate
 producer_id_expiration_ms
@@ -251,6 +299,7 @@ _luka_setting()
   console) _luka_file ;;
   data) _luka_file ;;
   delete_topic_enable) _luka_word "true false" ;;
+  group_consumer_migration_policy) _luka_word "disabled downgrade upgrade bidirectional" ;;
   log_cleanup_policy) _luka_word "compact delete" ;;
   log_level) _luka_word "error warn info debug" ;;
   log_message_timestamp_type) _luka_word "CreateTime LogAppendTime" ;;

@@ -19,6 +19,22 @@
 ---@field default_replication_factor? integer  Replicas of topics that are created without a number. Default: 1.
 ---@field delete_topic_enable? boolean  Whether topics can be deleted. Default: true.
 ---@field fetch_max_bytes? integer  Most bytes of records in one fetch response, whatever the client asks for. Default: 55 * MiB.
+---@field group_consumer_assignment_interval_ms? integer  Milliseconds between two target assignments of a consumer group, at least. Default: seconds(1).
+---@field group_consumer_assignors? string  Assignors of consumer groups, the default one first: uniform, range. Default: "uniform,range".
+---@field group_consumer_heartbeat_interval_ms? integer  Milliseconds between two heartbeats that members of consumer groups are told to keep. Default: seconds(5).
+---@field group_consumer_max_assignment_interval_ms? integer  Largest assignment interval that a group may be configured with. Default: seconds(15).
+---@field group_consumer_max_heartbeat_interval_ms? integer  Largest heartbeat interval that a group may be configured with. Default: seconds(15).
+---@field group_consumer_max_session_timeout_ms? integer  Largest session timeout that a consumer group may be configured with. Default: minutes(1).
+---@field group_consumer_max_size? integer  Most members of a consumer group. Default: 2147483647.
+---@field group_consumer_migration_policy? "disabled"|"downgrade"|"upgrade"|"bidirectional"  Whether groups move between the classic and the consumer protocol as members of the other kind join. Default: "bidirectional".
+---@field group_consumer_min_assignment_interval_ms? integer  Smallest assignment interval that a group may be configured with. Default: 0.
+---@field group_consumer_min_heartbeat_interval_ms? integer  Smallest heartbeat interval that a group may be configured with. Default: seconds(5).
+---@field group_consumer_min_session_timeout_ms? integer  Smallest session timeout that a consumer group may be configured with. Default: seconds(45).
+---@field group_consumer_session_timeout_ms? integer  Milliseconds without a heartbeat after which a member of a consumer group is out. Default: seconds(45).
+---@field group_initial_rebalance_delay_ms? integer  Milliseconds that the first rebalance of an empty group waits for more members. Default: 0.
+---@field group_max_session_timeout_ms? integer  Largest session timeout that members of classic groups may ask for. Default: minutes(30).
+---@field group_max_size? integer  Most members of a classic group. Default: 2147483647.
+---@field group_min_session_timeout_ms? integer  Smallest session timeout that members of classic groups may ask for. Default: seconds(6).
 ---@field id? integer  Id of this broker. Default: 1.
 ---@field listen? string|string[]  Addresses to listen on; port 0 takes a free one, 0.0.0.0 all interfaces. Default: { "127.0.0.1:9092" }.
 ---@field log_cleanup_policy? "compact"|"delete"|("compact"|"delete")[]  cleanup_policy of topics that do not say otherwise; the same as in defaults { ... }. Default: "delete".
@@ -62,6 +78,14 @@
 ---@field min_insync_replicas? integer  min_insync_replicas of topics that do not say otherwise; the same as in defaults { ... }. Default: 1.
 ---@field num_partitions? integer  Partitions of topics that are created without a number. Default: 1.
 ---@field num_recovery_threads_per_data_dir? integer  Logs of one directory that are recovered at a time. Default: 2.
+---@field offset_metadata_max_bytes? integer  Most characters of the metadata of a committed offset. Default: 4 * KiB.
+---@field offsets_load_buffer_size? integer  Bytes read at a time while groups and offsets are loaded. Default: 5242880.
+---@field offsets_retention_check_interval_ms? integer  Milliseconds between two looks for expired offsets. Default: minutes(10).
+---@field offsets_retention_minutes? integer  How long offsets are kept after a group has become empty, or after the commit where it has no members of its own. Default: 10080.
+---@field offsets_topic_compression_codec? integer  Codec of the batches that are written to __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. Default: 0.
+---@field offsets_topic_num_partitions? integer  Partitions that __consumer_offsets is created with. Default: 50.
+---@field offsets_topic_replication_factor? integer  Replicas that __consumer_offsets is created with; as many as there are brokers where that is less. Default: 3.
+---@field offsets_topic_segment_bytes? integer  Segment size that __consumer_offsets is created with. Default: 100 * MiB.
 ---@field producer_id_expiration_ms? integer  How long a partition remembers an idempotent producer that does not write to it. Default: days(1).
 ---@field queued_max_request_bytes? integer  Memory of requests at which no more are read until some are answered; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit, and at least socket_request_max_bytes. Default: unset.
 ---@field replica_high_watermark_checkpoint_interval_ms? integer  How often the high watermarks are written. Default: seconds(5).

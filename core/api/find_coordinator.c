@@ -47,7 +47,7 @@ static _Atomic(int64_t) find_coordinator_logged_ms = INT64_MIN / 2;
 /// One answer.
 struct find_coordinator_result {
   int16_t error;       ///< Kafka's code
-  const char *message; ///< a sentence; empty without an error
+  const char *message; ///< a sentence; of no error "NONE" or empty
   int32_t id;          ///< broker id, without an error
   const char *host;    ///< its address for this client, without an error; borrowed for the turn
   int32_t port;        ///< likewise
@@ -105,7 +105,8 @@ static struct find_coordinator_result find_coordinator_of_group(struct request *
   }
   const struct metadata_topic *topic = metadata_image_topic(image, COORDINATOR_TOPIC, strlen(COORDINATOR_TOPIC));
   const struct metadata_broker *broker = metadata_image_broker(image, topic->partitions[shard].leader);
-  struct find_coordinator_result result = {.message = "", .port = -1};
+  // Kafka's word for no error, in versions that answer one key.
+  struct find_coordinator_result result = {.message = req->version < FIND_COORDINATOR_BATCH ? "NONE" : ""};
   if (!cluster_view_address(req, broker, &result.host, &result.port)) {
     return (struct find_coordinator_result){.error = WIRE_COORDINATOR_NOT_AVAILABLE,
                                             .message = "The partition that the group is kept in has no leader."};

@@ -232,7 +232,7 @@ static int shard_leave_out(struct group_shard *shard, int kind, const char *what
   uint64_t bit = UINT64_C(1) << (kind >= 0 && kind < SHARD_UNKNOWN_KINDS - 1 ? kind : SHARD_UNKNOWN_KINDS - 1);
   if ((shard->unknown_kinds & bit) == 0) {
     shard->unknown_kinds |= bit;
-    slog_warn("partition %d of __consumer_offsets: records with keys of version %d are left out: %s", shard->index,
+    slog_warn("partition %d of __consumer_offsets: a record of kind %d is left out, and others like it: %s", shard->index,
               kind, what);
   }
   return ERR_UNSUPPORTED_VERSION;
@@ -259,7 +259,7 @@ int group_shard_replay(struct group_shard *shard, int64_t producer_id, const uin
   } else {
     group_replay_fn replay = group_replay_of(kind);
     if (replay == NULL) {
-      return shard_leave_out(shard, kind, "what they say is not known to this version");
+      return shard_leave_out(shard, kind, "not known to this version");
     }
     result = replay(shard, kind, key, key_size, version, value, value_size);
   }
