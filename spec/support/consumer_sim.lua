@@ -144,11 +144,27 @@ function Sim:look()
   out.epoch, out.assignment = tonumber(text:match "epoch=(%d+)"), tonumber(text:match "assignment=(%d+)")
   out.state = text:match "state=(%w+)"
   for id, epoch in text:gmatch "member=(%S+) epoch=(%-?%d+)" do out.members[id] = tonumber(epoch) end
+  out.text = text
   return out
+end
+
+--- The target assignment gives each partition to one member.
+local function check_targets(text)
+  local owner = {}
+  for id, target in text:gmatch "member=(%S+)[^\n]- target=([^\n]*)" do
+    for topic, numbers in target:gmatch "([%w_-]+):([%d@,]+)" do
+      for number in numbers:gmatch "(%d+)@" do
+        local key = topic .. ":" .. number
+        assert(not owner[key], ("the target gives %s to %s and %s"):format(key, tostring(owner[key]), id))
+        owner[key] = id
+      end
+    end
+  end
 end
 
 function Sim:check()
   local group = self:look()
+  check_targets(group.text)
   if group.epoch then
     assert(group.epoch >= self.epoch and group.assignment >= self.assignment, "an epoch fell")
     self.epoch, self.assignment = group.epoch, group.assignment
@@ -190,7 +206,7 @@ function Sim:change_topics()
   elseif now < 8 then
     self.s:topic(name, now + 1 + self.random(3))
   end
-  if self.s.topics[name] then consumer.text(self.s, { topicPartitions = {} }) end
+  consumer.learn(self.s)
   self.s:topics_changed()
 end
 
@@ -264,6 +280,11 @@ end
 --- Every partition of what is subscribed to has one owner, who is subscribed to it.
 function Sim:check_rest()
   local owner, wanted = {}, {}
+  self.shown = {}
+  for name in pairs(self.s.topics) do
+    self.shown[name] = consumer.text(self.s, { topicPartitions = { { topicId = self.s:topic_id(name), partitions = {} } } })
+      :match "^(%w+):"
+  end
   for _, client in ipairs(self.clients) do
     if not client.is_dead and not client.is_gone then
       local topics = {}
@@ -272,14 +293,15 @@ function Sim:check_rest()
       for name in pairs(topics) do wanted[name] = true end
       for key in pairs(client.owned) do
         assert(not owner[key], key .. " belongs to two")
-        assert(topics[key:match "^(.-):"], key .. " belongs to one that is not subscribed to it")
+        assert(topics[key:match "^(%a+)%d*:"], key .. " belongs to one that is not subscribed to it")
         owner[key] = client.id
       end
     end
   end
   for name in pairs(wanted) do
     for partition = 0, (self.s.topics[name] or 0) - 1 do
-      assert(owner[name .. ":" .. partition], name .. ":" .. partition .. " belongs to nobody")
+      local key = self.shown[name] .. ":" .. partition
+      assert(owner[key], key .. " belongs to nobody")
     end
   end
 end
@@ -314,6 +336,7 @@ function M.run(seed, options)
     has_faults = options.faults ~= false, is_mixed = options.mixed }, Sim)
   self.s = shard.new { seed = seed, topics = { a = 3, b = 4 } }
   local ok, err = pcall(function()
+    consumer.learn(self.s)
     self:new_client()
     self:new_client()
     for _ = 1, options.steps do self:step() end
