@@ -88,6 +88,14 @@ end
 
 function M.state(s, group) return M.describe(s, { group = group }).groupState end
 
+--- What a coordinator that loads the log knows of a group.
+function M.loaded_dump(s, group)
+  local other = s:reloaded()
+  local text = other:dump(group or M.GROUP)
+  other:close()
+  return text
+end
+
 --- A commit of the group's member; its error.
 function M.commit(s, member, generation, o)
   o = o or {}
