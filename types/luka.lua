@@ -19,18 +19,18 @@
 ---@field default_replication_factor? integer  Replicas of topics that are created without a number. Default: 1.
 ---@field delete_topic_enable? boolean  Whether topics can be deleted. Default: true.
 ---@field fetch_max_bytes? integer  Most bytes of records in one fetch response, whatever the client asks for. Default: 55 * MiB.
----@field group_consumer_assignment_interval_ms? integer  Milliseconds between two target assignments of a consumer group, at least. Default: seconds(1).
+---@field group_consumer_assignment_interval_ms? integer  Default of the group config consumer.assignment.interval.ms. Default: seconds(1).
 ---@field group_consumer_assignors? string  Assignors of consumer groups, the default one first: uniform, range. Default: "uniform,range".
----@field group_consumer_heartbeat_interval_ms? integer  Milliseconds between two heartbeats that members of consumer groups are told to keep. Default: seconds(5).
----@field group_consumer_max_assignment_interval_ms? integer  Largest assignment interval that a group may be configured with. Default: seconds(15).
----@field group_consumer_max_heartbeat_interval_ms? integer  Largest heartbeat interval that a group may be configured with. Default: seconds(15).
----@field group_consumer_max_session_timeout_ms? integer  Largest session timeout that a consumer group may be configured with. Default: minutes(1).
+---@field group_consumer_heartbeat_interval_ms? integer  Default of the group config consumer.heartbeat.interval.ms. Default: seconds(5).
+---@field group_consumer_max_assignment_interval_ms? integer  Most that the group config consumer.assignment.interval.ms may be. Default: seconds(15).
+---@field group_consumer_max_heartbeat_interval_ms? integer  Most that the group config consumer.heartbeat.interval.ms may be. Default: seconds(15).
+---@field group_consumer_max_session_timeout_ms? integer  Most that the group config consumer.session.timeout.ms may be. Default: minutes(1).
 ---@field group_consumer_max_size? integer  Most members of a consumer group. Default: 2147483647.
 ---@field group_consumer_migration_policy? "disabled"|"downgrade"|"upgrade"|"bidirectional"  Whether groups move between the classic and the consumer protocol as members of the other kind join. Default: "bidirectional".
----@field group_consumer_min_assignment_interval_ms? integer  Smallest assignment interval that a group may be configured with. Default: 0.
----@field group_consumer_min_heartbeat_interval_ms? integer  Smallest heartbeat interval that a group may be configured with. Default: seconds(5).
----@field group_consumer_min_session_timeout_ms? integer  Smallest session timeout that a consumer group may be configured with. Default: seconds(45).
----@field group_consumer_session_timeout_ms? integer  Milliseconds without a heartbeat after which a member of a consumer group is out. Default: seconds(45).
+---@field group_consumer_min_assignment_interval_ms? integer  Least that the group config consumer.assignment.interval.ms may be. Default: 0.
+---@field group_consumer_min_heartbeat_interval_ms? integer  Least that the group config consumer.heartbeat.interval.ms may be. Default: seconds(5).
+---@field group_consumer_min_session_timeout_ms? integer  Least that the group config consumer.session.timeout.ms may be. Default: seconds(45).
+---@field group_consumer_session_timeout_ms? integer  Default of the group config consumer.session.timeout.ms. Default: seconds(45).
 ---@field group_initial_rebalance_delay_ms? integer  Milliseconds that the first rebalance of an empty group waits for more members. Default: 0.
 ---@field group_max_session_timeout_ms? integer  Largest session timeout that members of classic groups may ask for. Default: minutes(30).
 ---@field group_max_size? integer  Most members of a classic group. Default: 2147483647.
