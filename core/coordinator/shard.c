@@ -232,8 +232,8 @@ static int shard_leave_out(struct group_shard *shard, int kind, const char *what
   uint64_t bit = UINT64_C(1) << (kind >= 0 && kind < SHARD_UNKNOWN_KINDS - 1 ? kind : SHARD_UNKNOWN_KINDS - 1);
   if ((shard->unknown_kinds & bit) == 0) {
     shard->unknown_kinds |= bit;
-    slog_warn("partition %d of __consumer_offsets: a record of kind %d is left out, and others like it: %s", shard->index,
-              kind, what);
+    slog_warn("partition %d of __consumer_offsets: a record of kind %d is left out, and others like it: %s",
+              shard->index, kind, what);
   }
   return ERR_UNSUPPORTED_VERSION;
 }
