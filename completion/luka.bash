@@ -20,6 +20,17 @@ delete_topic_enable=
 fetch_max_bytes=
 id=
 listen=
+log_cleaner_backoff_ms=
+log_cleaner_dedupe_buffer_size=
+log_cleaner_delete_retention_ms=
+log_cleaner_enable=
+log_cleaner_io_buffer_load_factor=
+log_cleaner_io_buffer_size=
+log_cleaner_io_max_bytes_per_second=
+log_cleaner_max_compaction_lag_ms=
+log_cleaner_min_cleanable_ratio=
+log_cleaner_min_compaction_lag_ms=
+log_cleaner_threads=
 log_cleanup_policy=
 log_dir_reserve_bytes=
 log_flush_interval_messages=
@@ -99,6 +110,17 @@ leader_replication_throttled_replicas
 listen
 local_retention_bytes
 local_retention_ms
+log_cleaner_backoff_ms
+log_cleaner_dedupe_buffer_size
+log_cleaner_delete_retention_ms
+log_cleaner_enable
+log_cleaner_io_buffer_load_factor
+log_cleaner_io_buffer_size
+log_cleaner_io_max_bytes_per_second
+log_cleaner_max_compaction_lag_ms
+log_cleaner_min_cleanable_ratio
+log_cleaner_min_compaction_lag_ms
+log_cleaner_threads
 log_cleanup_policy
 log_dir_reserve_bytes
 log_flush_interval_messages
@@ -251,6 +273,7 @@ _luka_setting()
   console) _luka_file ;;
   data) _luka_file ;;
   delete_topic_enable) _luka_word "true false" ;;
+  log_cleaner_enable) _luka_word "true false" ;;
   log_cleanup_policy) _luka_word "compact delete" ;;
   log_level) _luka_word "error warn info debug" ;;
   log_message_timestamp_type) _luka_word "CreateTime LogAppendTime" ;;
