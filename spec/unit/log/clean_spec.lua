@@ -155,7 +155,7 @@ describe("a cleaned log", function()
     for i = 1, 3000 do cleaning.put(log, { { "k" .. i, "1" } }) end
     for i = 1, 3000 do cleaning.put(log, { { "k" .. i, "2" } }) end
     cleaning.roll(log)
-    local passes, counts = 0, nil
+    local passes, counts = 0
     repeat
       counts = assert(cleaning.clean(log, { settings = { map_bytes = 32768 } }))
       assert.is_true(counts["end"] > counts.first)
