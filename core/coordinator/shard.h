@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One partition of __consumer_offsets: its groups and their offsets, as a pure state machine. Time comes in as an
+// argument; what is to be done goes out as lists: answers, and records to write. coordinator.c drives it on a worker
+// with a real log; spec/sim drives it with a fake clock and writes that fail when it likes.
+//
+//   group_shard_handle(request) --> answers            taken with group_shard_take_answer()
+//   group_shard_run_timers(now) --> records to write   taken with group_shard_take_write(), back with
+//   group_shard_written(write)  --> answers, more ...  group_shard_written()
+//
+// State that a record stands for changes when the record is written, not before, by the same function that reads it
+// when the log is loaded: group_shard_replay(). So a write that fails has changed nothing. Writes are answered in the
+// order in which they were taken. A group that must not be asked while a write of it is under way keeps its requests
+// until it is back.
+//
+//   key of the request      body                                   response
+//   JoinGroup               wire_join_group_request                wire_join_group_response
+//   SyncGroup               wire_sync_group_request                wire_sync_group_response
+//   Heartbeat               wire_heartbeat_request                 wire_heartbeat_response
+//   LeaveGroup              wire_leave_group_request               wire_leave_group_response
+//   OffsetCommit            wire_offset_commit_request             wire_offset_commit_response
+//   OffsetFetch             wire_offset_fetch_request_group        wire_offset_fetch_response_group (of every version)
+//   OffsetDelete            wire_offset_delete_request             wire_offset_delete_response
+//   DescribeGroups          NULL                                   wire_described_group (of DescribeGroups)
+//   DeleteGroups            NULL                                   wire_deletable_group_result
+//   ListGroups              wire_list_groups_request               wire_list_groups_response: the shard's part
+//   ConsumerGroupHeartbeat  wire_consumer_group_heartbeat_request  wire_consumer_group_heartbeat_response
+//   ConsumerGroupDescribe   NULL                                   its described group
+//
+// Owned by one thread at a time: the pool's while it is loaded, then its worker's.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/uuid.h"
+
+struct group_config;
+struct group_request;
+struct group_shard;
+struct group_write;
+
+/// What a shard asks about the cluster; the answers may differ from call to call.
+struct group_shard_topics {
+  void *arg; ///< first argument
+  /// A topic's id and number of partitions by its name. @return false: there is none
+  bool (*find)(void *arg, const char *name, int32_t length, struct uuid *id, int32_t *partitions);
+  /// A topic's name and number of partitions by its id; `name` borrowed for the turn. @return false: there is none
+  bool (*find_id)(void *arg, const struct uuid *id, const char **name, int32_t *length, int32_t *partitions);
+  /// The i-th topic, for regular expressions; internal ones say so. @return false: there are no more
+  bool (*at)(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id, int32_t *partitions,
+             bool *is_internal);
+  /// Rises when any topic or partition comes or goes, and at no other time.
+  int64_t (*version)(void *arg);
+};
+
+/// Makes an empty shard.
+///
+/// @param index   partition of __consumer_offsets
+/// @param config  borrowed; may change between calls
+/// @param topics  copied
+/// @param seed    of the member ids that it makes up: the same seed, the same ids
+/// @return owned: group_shard_delete()
+struct group_shard *group_shard_new(int32_t index, const struct group_config *config,
+                                    const struct group_shard_topics *topics, uint64_t seed);
+
+/// Frees it; nothing may wait in it any more (group_shard_stop()). NULL is fine.
+void group_shard_delete(struct group_shard *shard);
+
+/// A record of the partition, in the order of the log: while loading, and when a write is done.
+///
+/// @param value  NULL: a tombstone
+/// @return 0; ERR_UNSUPPORTED_VERSION (a record of a newer kind: left alone, said in the log once), ERR_TRUNCATED,
+///         ERR_MALFORMED ... : the record is left out, the state is as before
+int group_shard_replay(struct group_shard *shard, const uint8_t *key, int32_t key_size, const uint8_t *value,
+                       int32_t value_size);
+
+/// All records were read: members have their session timeout from now on.
+void group_shard_loaded(struct group_shard *shard, int64_t now_ms);
+
+/// Serves a request: it is answered now, or later. `request` is taken until it comes out of group_shard_take_answer().
+void group_shard_handle(struct group_shard *shard, struct group_request *request, int64_t now_ms);
+
+/// When group_shard_run_timers() has something to do; INT64_MAX: never.
+int64_t group_shard_next_ms(const struct group_shard *shard);
+
+/// Does what is due at `now_ms` (wall clock, ms since 1970, as timestamps in records are).
+void group_shard_run_timers(struct group_shard *shard, int64_t now_ms);
+
+/// The topics changed (version() rose): groups whose subscriptions that touches rebalance.
+void group_shard_topics_changed(struct group_shard *shard, int64_t now_ms);
+
+/// Topics are gone: their offsets are deleted.
+void group_shard_topics_deleted(struct group_shard *shard, const char *const *names, int32_t count, int64_t now_ms);
+
+/// The next answered request, oldest first; NULL: no more.
+struct group_request *group_shard_take_answer(struct group_shard *shard);
+
+/// The next records to write, oldest first; NULL: no more. To be given back with group_shard_written(). Those of one
+/// turn may be written as one batch.
+struct group_write *group_shard_take_write(struct group_shard *shard);
+
+/// A record of a write; everything is borrowed until group_shard_written(). @return false: there is no such
+bool group_write_record(const struct group_write *write, int32_t index, const uint8_t **key, int32_t *key_size,
+                        const uint8_t **value, int32_t *value_size);
+
+/// A write is done or has failed. @param write  taken
+/// @param error  enum wire_error as a client of the group is to see it; WIRE_NONE: it is safe
+void group_shard_written(struct group_shard *shard, struct group_write *write, int16_t error, int64_t now_ms);
+
+/// The shard ends here: answers all that waits with `error`, and all that still comes. Writes under way come back first
+/// or not at all.
+void group_shard_stop(struct group_shard *shard, int16_t error);
+
+/// Writes what there is to know of a group into `text` (cut at `size`), for failing specs and gdb; returns `text`.
+char *group_shard_dump(const struct group_shard *shard, const char *group, char *text, size_t size);
