@@ -315,8 +315,9 @@ static void update_member(struct heartbeat *beat, bool *bump)
   if (!is_same || change->old == NULL) {
     consumer_write_member(change, &change->next);
   }
-  change->has_new_subscription = has_new_names || consumer_text_compare(before->metadata.subscribed_topic_regex,
-                                                                        metadata->subscribed_topic_regex) != 0;
+  change->has_new_subscription =
+      before == NULL || has_new_names ||
+      consumer_text_compare(before->metadata.subscribed_topic_regex, metadata->subscribed_topic_regex) != 0;
   *bump = has_new_names;
   if (before != NULL && !wire_string_equal(before->metadata.server_assignor, metadata->server_assignor)) {
     int32_t count = 0;
