@@ -5,11 +5,32 @@ local shard = require "spec.support.shard"
 
 local M = { JOIN = 0, LEAVE = -1, STATIC_LEAVE = -2 }
 
---- The topic of an id, as bytes.
+--- The topic of an id, as bytes. One that came back is another one, "t2".
 local function name_of(s, id)
   s.known_topics = s.known_topics or {}
-  for name in pairs(s.topics) do s.known_topics[s:topic_id(name)] = name end
+  for name in pairs(s.topics) do
+    local known = s:topic_id(name)
+    if not s.known_topics[known] then
+      local count, shown = 1, name
+      for _, other in pairs(s.known_topics) do
+        if other:match("^" .. name .. "%d*$") then count = count + 1 end
+      end
+      if count > 1 then shown = name .. count end
+      s.known_topics[known] = shown
+    end
+  end
   return s.known_topics[id] or "?"
+end
+
+--- Learns the ids of all topics that there are, before one of them goes.
+function M.learn(s) name_of(s, "") end
+
+local function id_of(s, shown)
+  name_of(s, "")
+  for id, name in pairs(s.known_topics) do
+    if name == shown then return id end
+  end
+  error("no topic " .. shown)
 end
 
 --- An assignment as sorted text; nil for none.
@@ -32,7 +53,7 @@ function M.owned(s, text)
   for topic, numbers in (text or ""):gmatch "([^%s:]+):([%d,]+)" do
     local partitions = {}
     for number in numbers:gmatch "%d+" do partitions[#partitions + 1] = tonumber(number) end
-    list[#list + 1] = { topicId = s:topic_id(topic), partitions = partitions }
+    list[#list + 1] = { topicId = id_of(s, topic), partitions = partitions }
   end
   return list
 end

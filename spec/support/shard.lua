@@ -75,11 +75,8 @@ function M.new(options)
   self.driver = C.shard_driver_new(self.seed)
   for name, value in pairs(self.config) do self.driver.config[name] = value end
   for name, partitions in pairs(options.topics or {}) do self:topic(name, partitions) end
-  for name, bytes in pairs(options.topic_ids or {}) do
-    local id = ffi.new "struct uuid"
-    ffi.copy(id.bytes, bytes, 16)
-    C.shard_driver_set_topic_id(self.driver, name, id)
-  end
+  for name, bytes in pairs(options.topic_ids or {}) do self:set_topic_id(name, bytes) end
+  self.topic_serial = options.topic_serial or self.topic_serial
   self.shard = self.driver.shard
   for _, record in ipairs(options.log or {}) do
     self:replay(record)
@@ -99,7 +96,20 @@ end
 --- Sets a topic of the cluster; 0 partitions: it goes.
 function Shard:topic(name, partitions, is_internal)
   C.shard_driver_topic(self.driver, name, partitions, is_internal or false)
+  if partitions > 0 and not self.topics[name] then
+    -- One that comes back has another id, also in a shard that was loaded meanwhile.
+    self.topic_serial = (self.topic_serial or 0) + 1
+    self:set_topic_id(name, "T" .. string.char(self.topic_serial % 256, math.floor(self.topic_serial / 256))
+      .. ("\0"):rep(12) .. "\1")
+  end
   self.topics[name] = partitions > 0 and partitions or nil
+end
+
+--- Gives a topic an id of 16 bytes.
+function Shard:set_topic_id(name, bytes)
+  local id = ffi.new "struct uuid"
+  ffi.copy(id.bytes, bytes, 16)
+  C.shard_driver_set_topic_id(self.driver, name, id)
 end
 
 --- The id of a topic, as bytes.
@@ -259,7 +269,7 @@ function Shard:reloaded(options)
   options = options or {}
   local ids = {}
   for name in pairs(self.topics) do ids[name] = self:topic_id(name) end
-  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, topic_ids = ids,
+  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, topic_ids = ids, topic_serial = self.topic_serial,
     log = self.log, now_ms = self.now_ms }
   return made
 end
