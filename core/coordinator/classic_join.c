@@ -171,7 +171,7 @@ static void join_as_new(struct classic_group *classic, struct classic_member *me
   if (classic->bytes + protocols->size > CLASSIC_GROUP_BYTES_MAX) {
     mem_free(protocols);
     slog_debug("group %s: its members take more than %d MiB, and one more is refused", classic->group->id,
-              CLASSIC_GROUP_BYTES_MAX >> 20);
+               CLASSIC_GROUP_BYTES_MAX >> 20);
     classic_join_fail(classic->shard, request, WIRE_GROUP_MAX_SIZE_REACHED, wire_string_from(""));
     return;
   }
