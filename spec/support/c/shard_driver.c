@@ -124,8 +124,8 @@ void shard_driver_topic_id(struct shard_driver *driver, const char *name, struct
 }
 
 struct shard_call *shard_call_new(int16_t key, int16_t version, const char *group, int32_t group_length,
-                                  const void *body, const void *response, int32_t response_size,
-                                  const char *client_id, const char *client_host)
+                                  const void *body, const void *response, int32_t response_size, const char *client_id,
+                                  const char *client_host)
 {
   struct shard_call *call = mem_zalloc(sizeof *call);
   call->group = group != NULL ? mem_dup(group, (size_t)group_length + 1) : NULL;
