@@ -16,6 +16,7 @@
 #include "replica/append_gather.h"
 #include "wire/error_codes.h"
 
+struct beat_cache;
 struct broker_config;
 struct controller;
 struct coordinator;
@@ -79,6 +80,7 @@ struct api_worker {
   int free_count;                  ///< how many
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
+  struct beat_cache *beats;        ///< members whose heartbeats are answered here
   bool is_draining;                ///< the server stops: nothing waits any more
   struct append_gather appends;    ///< of this turn, submitted at its end
   struct api_counters counters;    ///< what was answered

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/beat_cache.h"
 #include "api/handlers.h"
 #include "api/inspect.h"
 #include "api/request.h"
@@ -196,6 +197,7 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   atomic_store_explicit(&api->counters[worker->index], &worker->counters, memory_order_release);
   list_create(&worker->waiting);
   server_worker->user = worker;
+  worker->beats = beat_cache_new();
   fetch_start(worker);
 }
 
@@ -230,6 +232,7 @@ static void dispatch_stop(void *arg, struct worker *server_worker)
   CHECK(worker->appends.used_count == 0); // each append that was gathered has a frame, and all frames are given back
   atomic_store_explicit(&api->counters[worker->index], NULL, memory_order_release);
   fetch_stop(worker);
+  beat_cache_delete(worker->beats);
   while (worker->free_requests != NULL) {
     struct request *req = worker->free_requests;
     worker->free_requests = req->state;

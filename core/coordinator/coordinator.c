@@ -318,6 +318,11 @@ static void coordinator_handle(struct coordinator_worker *worker, struct group_r
   coordinator_mark(entry);
 }
 
+int64_t coordinator_clock_ms(struct coordinator *coordinator, int worker)
+{
+  return coordinator_now_ms(&coordinator->workers[worker]);
+}
+
 static void coordinator_request_mail(struct mail *mail)
 {
   struct group_request *request = CONTAINER_OF(mail, struct group_request, mail);

@@ -80,11 +80,13 @@ static struct member *member_of(struct group *groups, const struct groups_option
   return &groups[number % options->groups].members[number / options->groups % options->members];
 }
 
-static int run_plan(struct groups_run *run, struct group *groups, int64_t start_ns)
+/// Has heartbeats sent as planned, for some time.
+static int run_plan(struct groups_run *run, struct group *groups, double seconds)
 {
+  int64_t start_ns = clock_mono_ns();
   const struct groups_options *options = run->options;
   double step_ns = (double)options->interval_ms * 1e6 / ((double)options->groups * options->members);
-  int64_t end_ns = start_ns + (int64_t)(options->seconds * 1e9);
+  int64_t end_ns = start_ns + (int64_t)(seconds * 1e9);
   int64_t number = 0;
   for (int64_t due_ns = start_ns; due_ns < end_ns; due_ns = start_ns + (int64_t)((double)number * step_ns)) {
     if (due_ns > run->loop.now_ns) {
@@ -117,10 +119,14 @@ int groups_heartbeat(struct groups_run *run)
   if (result == 0) {
     result = groups_settle(run, groups);
   }
+  setup_ns = clock_mono_ns() - setup_ns;
+  if (result == 0) { // a first heartbeat of each member: groups live for days
+    result = run_plan(run, groups, (double)run->options->interval_ms / 1e3);
+  }
   if (result == 0) {
-    setup_ns = clock_mono_ns() - setup_ns;
+    *beating = (struct beating){0};
     groups_usage_read(run, &before);
-    result = run_plan(run, groups, before.start_ns);
+    result = run_plan(run, groups, run->options->seconds);
   }
   if (result == 0) {
     int64_t requests = (int64_t)(beating->beats.count + beating->commits.count);
