@@ -222,6 +222,22 @@ void consumer_write_regex_tombstone(struct consumer_change *change, struct wire_
 /// The three tombstones of a member.
 void consumer_write_member_tombstones(struct consumer_change *change, struct wire_string member_id);
 
+// ---- consumer_member.c ----
+
+/// Takes topic names as those of `next`.
+void consumer_take_names(struct consumer_change *change, const struct wire_string *from, int32_t count);
+
+/// Who `next` was so far, under whatever id; NULL: it is new.
+const struct consumer_member *consumer_change_before(const struct consumer_change *change);
+
+/// Writes `next` when it is new or says something else than before.
+///
+/// @param[out] bump  the group is to rebalance for it
+void consumer_update_member(struct consumer_change *change, bool *bump);
+
+/// Makes `next` of a static member that comes under another id: it has what that had, and takes its place.
+void consumer_place_static(struct consumer_change *change, const struct consumer_member *member, struct wire_string id);
+
 // ---- consumer_rebalance.c: subscriptions, topics, the target ----
 
 /// Subscriptions or topics are others: the group's epoch rises, unless only topics were looked at and are as before.

@@ -112,37 +112,9 @@ static void push_segment(struct lua_State *vm, const char *dir, const struct rep
   lua_setfield(vm, -2, "path");
 }
 
-static void push_cleaning(struct lua_State *vm, const struct log_cleaning *cleaning)
-{
-  enum { CLEANING_FIELDS = 16 };
-  lua_createtable(vm, 0, CLEANING_FIELDS);
-  set_bool(vm, "is_running", cleaning->is_running);
-  set_bool(vm, "is_uncleanable", cleaning->is_uncleanable);
-  set_known(vm, "clean_offset", cleaning->clean_offset);
-  set_known(vm, "end_offset", cleaning->end_offset);
-  lua_value_set_int64(vm, "clean_bytes", cleaning->clean_bytes);
-  lua_value_set_int64(vm, "dirty_bytes", cleaning->dirty_bytes);
-  if (cleaning->is_running) {
-    lua_value_set_int64(vm, "done_bytes", cleaning->done_bytes);
-    lua_value_set_int64(vm, "total_bytes", cleaning->total_bytes);
-  }
-  if (cleaning->finished_ms >= 0) {
-    lua_value_set_int64(vm, "finished", cleaning->finished_ms);
-    lua_value_set_int64(vm, "took_ms", cleaning->took_ms);
-    lua_value_set_int64(vm, "read_bytes", cleaning->read_bytes);
-    lua_value_set_int64(vm, "written_bytes", cleaning->written_bytes);
-    lua_value_set_int64(vm, "read_records", cleaning->read_records);
-    lua_value_set_int64(vm, "kept_records", cleaning->kept_records);
-  }
-  if (cleaning->failed_ms >= 0) {
-    lua_value_set_int64(vm, "failed", cleaning->failed_ms);
-    set_text(vm, "error", cleaning->error);
-  }
-}
-
 static void push_view(struct lua_State *vm, const struct replica_view *view)
 {
-  enum { VIEW_FIELDS = 15 };
+  enum { VIEW_FIELDS = 14 };
   lua_createtable(vm, view->segment_count, VIEW_FIELDS);
   lua_value_set_int64(vm, "partition", view->partition);
   set_bool(vm, "is_here", view->is_here);
@@ -164,10 +136,6 @@ static void push_view(struct lua_State *vm, const struct replica_view *view)
   lua_value_set_int64(vm, "retention_ms", view->retention_ms);
   lua_value_set_int64(vm, "retention_bytes", view->retention_bytes);
   set_bool(vm, "is_cut", view->is_cut);
-  if (view->cleaning.is_compacting) {
-    push_cleaning(vm, &view->cleaning);
-    lua_setfield(vm, -2, "cleaning");
-  }
   for (int i = 0; i < view->segment_count; i++) {
     push_segment(vm, view->dir, &view->segments[i]);
     lua_rawseti(vm, -2, i + 1);

@@ -35,14 +35,6 @@ static void inspect_segments(struct replica_inspection *inspection, const struct
   inspection->next_pass_ms = next_ms;
 }
 
-/// What the log cleaner says of a log, with the offsets of this moment.
-static void inspect_cleaning(struct replica_inspection *inspection, struct log *log, struct replica_view *view)
-{
-  int64_t stable_offset = view->state.last_stable_offset;
-  stable_offset = stable_offset < view->state.high_watermark ? stable_offset : view->state.high_watermark;
-  log_manager_cleaning(replica_manager_logs(inspection->manager), log, stable_offset, &view->cleaning);
-}
-
 static void inspect_partition(struct replica_inspection *inspection, const struct metadata_topic *topic, int32_t index)
 {
   struct replica_view *view = &inspection->views[inspection->count];
@@ -54,7 +46,7 @@ static void inspect_partition(struct replica_inspection *inspection, const struc
   }
   partition_read_state(part, &view->state);
   if (view->state.role == PARTITION_LEADER || view->state.role == PARTITION_FOLLOWER) {
-    struct log *log = part->log;
+    const struct log *log = part->log;
     const char *dir = log_dir(log);
     const struct log_config *config = log_get_config(log);
     view->end_offset = log_end_offset(log);
@@ -64,7 +56,6 @@ static void inspect_partition(struct replica_inspection *inspection, const struc
     view->retention_bytes = config->retention_bytes;
     view->dir = arena_strndup(&inspection->arena, dir, strlen(dir));
     inspect_segments(inspection, log, view);
-    inspect_cleaning(inspection, log, view);
   }
   inspection->count++;
 }

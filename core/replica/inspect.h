@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies in a topic's logs, and what retention and compaction would do with it, for administrators. Looked at on the
-// pool, as a topic may have many segments; no appender is taken, and no disk is waited for but for a few headers of
-// topics with max.compaction.lag.ms:
+// What lies in a topic's logs, and what retention would do with it, for administrators. Looked at on the pool, as a
+// topic may have many segments; no lock and no appender is taken, no disk is waited for:
 //
 //   any loop: replica_inspect -> pool: each partition and its segments -> the same loop: done
 //
@@ -15,7 +14,6 @@
 #include "base/arena.h"
 #include "event/pool.h"
 #include "log/log.h"
-#include "log/log_manager.h"
 #include "replica/partition.h"
 
 struct event_loop;
@@ -45,7 +43,6 @@ struct replica_view {
   int64_t size_bytes;               ///< of all segments
   int64_t retention_ms;             ///< what its log goes by; -1: no limit
   int64_t retention_bytes;          ///< likewise
-  struct log_cleaning cleaning;     ///< compaction: what was done, and what there is to do
   const char *dir;                  ///< its folder; in the inspection's arena, NULL without a role
   struct replica_segment *segments; ///< oldest first; in the inspection's arena
   int segment_count;                ///< how many
