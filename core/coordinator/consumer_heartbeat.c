@@ -325,10 +325,10 @@ static void answer(struct group *group, void *arg, int16_t error, int64_t now_ms
     consumer->topics_version = beat->change.are_topics_seen ? beat->change.topics_version : consumer->topics_version;
     consumer->regex_ms = beat->change.has_regex_refresh ? beat->change.now_ms : consumer->regex_ms;
   }
+  if (beat->change.write != NULL) {
+    consumer_migration_settle(group, error, now_ms);
+  }
   if (consumer != NULL) {
-    if (beat->change.write != NULL) {
-      consumer_look_at_timers(consumer, now_ms);
-    }
     struct consumer_member *member = consumer_member_find(consumer, beat->member_id);
     if (member != NULL) {
       consumer_session_start(member, now_ms);
@@ -390,6 +390,12 @@ void consumer_heartbeat(struct group_shard *shard, struct group *group, struct g
     consumer_leave(shard, group, request, now_ms);
     return;
   }
+  bool is_join = body->member_epoch == CONSUMER_JOIN_EPOCH;
+  if (is_join && group != NULL && group->kind == GROUP_CLASSIC && group->flight_count > 0) {
+    // What a classic group is depends on what it is writing.
+    list_append(&group->waiting, &request->link);
+    return;
+  }
   struct heartbeat *beat = arena_zalloc(request->arena, sizeof *beat);
   beat->request = request;
   beat->member_id = body->member_id;
@@ -398,7 +404,6 @@ void consumer_heartbeat(struct group_shard *shard, struct group *group, struct g
     group_new_uuid_text(shard, text);
     beat->member_id = wire_string_from(arena_strndup(request->arena, text, sizeof text - 1));
   }
-  bool is_join = body->member_epoch == CONSUMER_JOIN_EPOCH;
   const char *why = consumer_migration_begin(&beat->migration, shard, group, request, is_join);
   if (why != NULL) {
     consumer_heartbeat_no_group(request, why);

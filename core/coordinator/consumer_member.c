@@ -11,21 +11,29 @@ static int compare_texts(const void *a, const void *b)
   return consumer_text_compare(*(const struct wire_string *)a, *(const struct wire_string *)b);
 }
 
+int32_t consumer_sort_names(struct wire_string *names, int32_t count)
+{
+  if (count < 2) {
+    return count;
+  }
+  qsort(names, (size_t)count, sizeof *names, compare_texts);
+  int32_t kept = 1;
+  for (int32_t i = 1; i < count; i++) {
+    if (!wire_string_equal(names[i], names[kept - 1])) {
+      names[kept++] = names[i];
+    }
+  }
+  return kept;
+}
+
 void consumer_take_names(struct consumer_change *change, const struct wire_string *from, int32_t count)
 {
   struct wire_string *names = arena_alloc(change->arena, ((size_t)count + 1) * sizeof *names);
   if (count > 0) {
     memcpy(names, from, (size_t)count * sizeof *names);
-    qsort(names, (size_t)count, sizeof *names, compare_texts);
-  }
-  int32_t kept = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (kept == 0 || !wire_string_equal(names[i], names[kept - 1])) {
-      names[kept++] = names[i];
-    }
   }
   change->next.metadata.subscribed_topic_names = names;
-  change->next.metadata.subscribed_topic_names_count = kept;
+  change->next.metadata.subscribed_topic_names_count = consumer_sort_names(names, count);
 }
 
 static bool same_classic(const struct wire_consumer_group_member_metadata_value_classic_member_metadata *a,
