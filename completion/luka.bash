@@ -19,16 +19,34 @@ default_replication_factor=
 delete_topic_enable=
 fetch_max_bytes=
 group_consumer_assignment_interval_ms=
+group_consumer_assignors=
 group_consumer_heartbeat_interval_ms=
 group_consumer_max_assignment_interval_ms=
 group_consumer_max_heartbeat_interval_ms=
 group_consumer_max_session_timeout_ms=
+group_consumer_max_size=
+group_consumer_migration_policy=
 group_consumer_min_assignment_interval_ms=
 group_consumer_min_heartbeat_interval_ms=
 group_consumer_min_session_timeout_ms=
 group_consumer_session_timeout_ms=
+group_initial_rebalance_delay_ms=
+group_max_session_timeout_ms=
+group_max_size=
+group_min_session_timeout_ms=
 id=
 listen=
+log_cleaner_backoff_ms=
+log_cleaner_dedupe_buffer_size=
+log_cleaner_delete_retention_ms=
+log_cleaner_enable=
+log_cleaner_io_buffer_load_factor=
+log_cleaner_io_buffer_size=
+log_cleaner_io_max_bytes_per_second=
+log_cleaner_max_compaction_lag_ms=
+log_cleaner_min_cleanable_ratio=
+log_cleaner_min_compaction_lag_ms=
+log_cleaner_threads=
 log_cleanup_policy=
 log_dir_reserve_bytes=
 log_flush_interval_messages=
@@ -70,6 +88,14 @@ metadata=
 min_insync_replicas=
 num_partitions=
 num_recovery_threads_per_data_dir=
+offset_metadata_max_bytes=
+offsets_load_buffer_size=
+offsets_retention_check_interval_ms=
+offsets_retention_minutes=
+offsets_topic_compression_codec=
+offsets_topic_num_partitions=
+offsets_topic_replication_factor=
+offsets_topic_segment_bytes=
 producer_id_expiration_ms=
 queued_max_request_bytes=
 replica_high_watermark_checkpoint_interval_ms=
@@ -106,20 +132,38 @@ flush_messages
 flush_ms
 follower_replication_throttled_replicas
 group_consumer_assignment_interval_ms
+group_consumer_assignors
 group_consumer_heartbeat_interval_ms
 group_consumer_max_assignment_interval_ms
 group_consumer_max_heartbeat_interval_ms
 group_consumer_max_session_timeout_ms
+group_consumer_max_size
+group_consumer_migration_policy
 group_consumer_min_assignment_interval_ms
 group_consumer_min_heartbeat_interval_ms
 group_consumer_min_session_timeout_ms
 group_consumer_session_timeout_ms
+group_initial_rebalance_delay_ms
+group_max_session_timeout_ms
+group_max_size
+group_min_session_timeout_ms
 id
 index_interval_bytes
 leader_replication_throttled_replicas
 listen
 local_retention_bytes
 local_retention_ms
+log_cleaner_backoff_ms
+log_cleaner_dedupe_buffer_size
+log_cleaner_delete_retention_ms
+log_cleaner_enable
+log_cleaner_io_buffer_load_factor
+log_cleaner_io_buffer_size
+log_cleaner_io_max_bytes_per_second
+log_cleaner_max_compaction_lag_ms
+log_cleaner_min_cleanable_ratio
+log_cleaner_min_compaction_lag_ms
+log_cleaner_threads
 log_cleanup_policy
 log_dir_reserve_bytes
 log_flush_interval_messages
@@ -168,6 +212,14 @@ min_compaction_lag_ms
 min_insync_replicas
 num_partitions
 num_recovery_threads_per_data_dir
+offset_metadata_max_bytes
+offsets_load_buffer_size
+offsets_retention_check_interval_ms
+offsets_retention_minutes
+offsets_topic_compression_codec
+offsets_topic_num_partitions
+offsets_topic_replication_factor
+offsets_topic_segment_bytes
 partitions
 preallocate
 producer_id_expiration_ms
@@ -205,7 +257,7 @@ _luka_options()
   reload) echo "--json --set --log-format --debug -h --help --version" ;;
   dump) echo "-r --records -o --offset -c --count --verify --json --log-format --debug -h --help --version" ;;
   produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks --null -b --broker -X --property --log-format --debug -h --help --version" ;;
-  consume) echo "-o --from -c --count -e --exit -p --partition -f --format --json -b --broker -X --property --log-format --debug -h --help --version" ;;
+  consume) echo "-o --from -c --count -e --exit -p --partition -g --group -f --format --json -b --broker -X --property --log-format --debug -h --help --version" ;;
   version) echo "--log-format --debug -h --help --version" ;;
   help) echo "--log-format --debug -h --help --version" ;;
   esac
@@ -220,7 +272,7 @@ _luka_valued()
   reload) echo "--set --log-format" ;;
   dump) echo "-o --offset -c --count --log-format" ;;
   produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks -b --broker -X --property --log-format" ;;
-  consume) echo "-o --from -c --count -p --partition -f --format -b --broker -X --property --log-format" ;;
+  consume) echo "-o --from -c --count -p --partition -g --group -f --format -b --broker -X --property --log-format" ;;
   version) echo "--log-format" ;;
   help) echo "--log-format" ;;
   esac
@@ -275,6 +327,8 @@ _luka_setting()
   console) _luka_file ;;
   data) _luka_file ;;
   delete_topic_enable) _luka_word "true false" ;;
+  group_consumer_migration_policy) _luka_word "disabled downgrade upgrade bidirectional" ;;
+  log_cleaner_enable) _luka_word "true false" ;;
   log_cleanup_policy) _luka_word "compact delete" ;;
   log_level) _luka_word "error warn info debug" ;;
   log_message_timestamp_type) _luka_word "CreateTime LogAppendTime" ;;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FindCoordinator, 0 to 6: which broker looks after a consumer group, a transactional id or a share partition. There
-// are no coordinators yet: whoever asks for one is told COORDINATOR_NOT_AVAILABLE, which clients retry for ever without
-// a word to their user. So the log has a line about it, at most every 10 s.
+// FindCoordinator, 0 to 6: which broker looks after a consumer group, a transactional id or a share partition: of a
+// group the leader of its partition of __consumer_offsets, which is made when the first one asks. That one, and whoever
+// asks while the partition has no leader, is told COORDINATOR_NOT_AVAILABLE, and asks again.
+//
+// There are no coordinators of transactions and share groups yet. Whoever asks for one gets the same answer, which
+// clients retry for ever without a word to their user. So the log has a line about it, at most every 10 s.
 //
 //   version  rule
 //   0        groups only
@@ -14,10 +17,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "api/api.h"
+#include "api/cluster_view.h"
 #include "api/handlers.h"
+#include "api/internal_topic.h"
 #include "api/request.h"
 #include "base/slog.h"
 #include "base/uuid.h"
+#include "coordinator/coordinator.h"
+#include "metadata/image.h"
 #include "network/connection.h"
 #include "network/frame.h"
 #include "os/clock.h"
@@ -39,7 +47,10 @@ static _Atomic(int64_t) find_coordinator_logged_ms = INT64_MIN / 2;
 /// One answer.
 struct find_coordinator_result {
   int16_t error;       ///< Kafka's code
-  const char *message; ///< a sentence
+  const char *message; ///< a sentence; of no error "NONE" or empty
+  int32_t id;          ///< broker id, without an error
+  const char *host;    ///< its address for this client, without an error; borrowed for the turn
+  int32_t port;        ///< likewise
 };
 
 /// Whether a text is a partition number.
@@ -82,28 +93,50 @@ static bool find_coordinator_is_share_key(struct wire_string key)
   return uuid_parse(text, &topic_id) == 0 && find_coordinator_is_partition(partition, (size_t)(end - partition));
 }
 
-static struct find_coordinator_result find_coordinator_of(const struct request *req, int8_t type,
-                                                          struct wire_string key)
+/// The broker that leads a group's partition of __consumer_offsets.
+static struct find_coordinator_result find_coordinator_of_group(struct request *req, struct wire_string key)
+{
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  int32_t shard = coordinator_shard_of(image, key);
+  if (shard < 0) {
+    internal_topic_create_offsets(req);
+    return (struct find_coordinator_result){.error = WIRE_COORDINATOR_NOT_AVAILABLE,
+                                            .message = "The topic that groups are kept in is being created."};
+  }
+  const struct metadata_topic *topic = metadata_image_topic(image, COORDINATOR_TOPIC, strlen(COORDINATOR_TOPIC));
+  const struct metadata_broker *broker = metadata_image_broker(image, topic->partitions[shard].leader);
+  // Kafka's word for no error, in versions that answer one key.
+  struct find_coordinator_result result = {.message = req->version < FIND_COORDINATOR_BATCH ? "NONE" : ""};
+  if (!cluster_view_address(req, broker, &result.host, &result.port)) {
+    return (struct find_coordinator_result){.error = WIRE_COORDINATOR_NOT_AVAILABLE,
+                                            .message = "The partition that the group is kept in has no leader."};
+  }
+  result.id = broker->id;
+  return result;
+}
+
+static struct find_coordinator_result find_coordinator_of(struct request *req, int8_t type, struct wire_string key)
 {
   switch (type) {
     case FIND_COORDINATOR_GROUP:
-      return (struct find_coordinator_result){WIRE_COORDINATOR_NOT_AVAILABLE,
-                                              "This broker does not serve consumer groups yet."};
+      return find_coordinator_of_group(req, key);
     case FIND_COORDINATOR_TRANSACTION:
-      return (struct find_coordinator_result){WIRE_COORDINATOR_NOT_AVAILABLE,
-                                              "This broker does not serve transactions yet."};
+      return (struct find_coordinator_result){.error = WIRE_COORDINATOR_NOT_AVAILABLE,
+                                              .message = "This broker does not serve transactions yet."};
     case FIND_COORDINATOR_SHARE:
       if (req->version >= FIND_COORDINATOR_SHARES && find_coordinator_is_share_key(key)) {
-        return (struct find_coordinator_result){WIRE_COORDINATOR_NOT_AVAILABLE,
-                                                "This broker does not serve share groups."};
+        return (struct find_coordinator_result){.error = WIRE_COORDINATOR_NOT_AVAILABLE,
+                                                .message = "This broker does not serve share groups."};
       }
-      return (struct find_coordinator_result){WIRE_INVALID_REQUEST,
-                                              req->version >= FIND_COORDINATOR_SHARES
-                                                  ? "The key of a share partition is <group>:<topic id>:<partition>."
-                                                  : "Share partitions have coordinators from version 6 on."};
+      return (struct find_coordinator_result){
+          .error = WIRE_INVALID_REQUEST,
+          .message = req->version >= FIND_COORDINATOR_SHARES
+                         ? "The key of a share partition is <group>:<topic id>:<partition>."
+                         : "Share partitions have coordinators from version 6 on."};
     default:
       return (struct find_coordinator_result){
-          WIRE_INVALID_REQUEST, "The key type is none of 0 (group), 1 (transaction) and 2 (share partition)."};
+          .error = WIRE_INVALID_REQUEST,
+          .message = "The key type is none of 0 (group), 1 (transaction) and 2 (share partition)."};
   }
 }
 
@@ -112,25 +145,16 @@ static void find_coordinator_log(const struct request *req, int8_t type, struct 
 {
   int64_t now_ms = clock_mono_ms();
   int64_t logged_ms = atomic_load_explicit(&find_coordinator_logged_ms, memory_order_relaxed);
-  if ((type != FIND_COORDINATOR_GROUP && type != FIND_COORDINATOR_TRANSACTION) ||
-      now_ms - logged_ms < FIND_COORDINATOR_LOG_INTERVAL_MS ||
+  if (type != FIND_COORDINATOR_TRANSACTION || now_ms - logged_ms < FIND_COORDINATOR_LOG_INTERVAL_MS ||
       !atomic_compare_exchange_strong(&find_coordinator_logged_ms, &logged_ms, now_ms)) {
     return;
   }
   const char *peer = connection_peer(req->frame->conn);
   int length = key.length < FIND_COORDINATOR_KEY_SHOWN ? key.length : FIND_COORDINATOR_KEY_SHOWN;
   length = length > 0 ? length : 0;
-  if (type == FIND_COORDINATOR_GROUP) {
-    slog_warn(
-        "%s asked for the coordinator of group '%.*s': consumer groups are not served yet; it will wait for "
-        "ever: read by partition (assign)",
-        peer, length, key.data);
-  } else {
-    slog_warn(
-        "%s asked for the coordinator of transactional id '%.*s': transactions are not served yet; it will wait "
-        "for ever",
-        peer, length, key.data);
-  }
+  slog_warn(
+      "%s asked for the coordinator of transactional id '%.*s': transactions are not served yet; it will wait for ever",
+      peer, length, key.data);
 }
 
 void find_coordinator_handle(struct request *req)
@@ -143,9 +167,9 @@ void find_coordinator_handle(struct request *req)
     find_coordinator_log(req, body->key_type, body->key);
     resp.error_code = result.error;
     resp.error_message = wire_string_from(result.message);
-    resp.node_id = -1;
-    resp.host = wire_string_from("");
-    resp.port = -1;
+    resp.node_id = result.error == WIRE_NONE ? result.id : -1;
+    resp.host = wire_string_from(result.error == WIRE_NONE ? result.host : "");
+    resp.port = result.error == WIRE_NONE ? result.port : -1;
     request_respond(req, &resp);
     return;
   }
@@ -161,9 +185,9 @@ void find_coordinator_handle(struct request *req)
     entry->key = body->coordinator_keys[i];
     entry->error_code = result.error;
     entry->error_message = wire_string_from(result.message);
-    entry->node_id = -1;
-    entry->host = wire_string_from("");
-    entry->port = -1;
+    entry->node_id = result.error == WIRE_NONE ? result.id : -1;
+    entry->host = wire_string_from(result.error == WIRE_NONE ? result.host : "");
+    entry->port = result.error == WIRE_NONE ? result.port : -1;
   }
   request_respond(req, &resp);
 }

@@ -12,6 +12,9 @@ void produce_handle(struct request *req);                   // produce.c
 void fetch_handle(struct request *req);                     // fetch.c
 void list_offsets_handle(struct request *req);              // list_offsets.c
 void metadata_handle(struct request *req);                  // metadata.c
+void offset_commit_handle(struct request *req);             // offset_commit.c
+void offset_fetch_handle(struct request *req);              // offset_fetch.c
+void offset_delete_handle(struct request *req);             // offset_delete.c
 void find_coordinator_handle(struct request *req);          // find_coordinator.c
 void api_versions_handle(struct request *req);              // api_versions.c
 void create_topics_handle(struct request *req);             // create_topics.c
@@ -37,9 +40,19 @@ void alter_partition_reassignments_handle(struct request *req);   // alter_parti
 void list_partition_reassignments_handle(struct request *req);    // list_partition_reassignments.c
 void describe_user_scram_credentials_handle(struct request *req); // describe_user_scram_credentials.c
 void alter_user_scram_credentials_handle(struct request *req);    // alter_user_scram_credentials.c
+void consumer_group_heartbeat_handle(struct request *req); // consumer_group_heartbeat.c
+void consumer_group_describe_handle(struct request *req);  // consumer_group_describe.c
 
 void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
 void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c
+
+void join_group_handle(struct request *req);      // join_group.c
+void sync_group_handle(struct request *req);      // sync_group.c
+void heartbeat_handle(struct request *req);       // heartbeat.c
+void leave_group_handle(struct request *req);     // leave_group.c
+void list_groups_handle(struct request *req);     // list_groups.c
+void describe_groups_handle(struct request *req); // describe_groups.c
+void delete_groups_handle(struct request *req);   // delete_groups.c
 
 /// Answers ApiVersions of a version that is not known: error 35, in version 0 (KIP-511).
 void api_versions_unsupported(struct request *req);

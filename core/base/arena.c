@@ -90,6 +90,13 @@ char *arena_printf(struct arena *arena, const char *format, ...)
   return text;
 }
 
+void arena_reserve(struct arena *arena, size_t total, size_t size)
+{
+  CHECK(arena->blocks == NULL && total <= SIZE_MAX / 4 && size <= SIZE_MAX / 4);
+  arena->blocks = arena_block_new(total + ((size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1)));
+  arena->used = 0;
+}
+
 void arena_reset(struct arena *arena)
 {
   struct arena_block *keep = NULL;

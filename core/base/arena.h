@@ -24,6 +24,10 @@ void *arena_dup(struct arena *arena, const void *bytes, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/// Gives an empty arena one block for what was allocated in another: `total` bytes of that (struct arena), and one more
+/// piece of `size` bytes. For what lives long, of which there is much.
+void arena_reserve(struct arena *arena, size_t total, size_t size);
+
 /// Frees everything but one block, which is kept for reuse.
 void arena_reset(struct arena *arena);
 

@@ -9,7 +9,7 @@
 #include "log/log_manager.h"
 #include "metadata/metastore.h"
 
-int adoption_survey(struct adoption *adoption, struct log_manager *logs)
+int adoption_survey(struct adoption *adoption, struct log_manager *logs, const struct broker_config *config)
 {
   epoch_enter();
   int result = log_manager_survey(logs);
@@ -19,7 +19,8 @@ int adoption_survey(struct adoption *adoption, struct log_manager *logs)
   const struct log_found *found = log_manager_found(logs, &count);
   struct controller_found *taken = arena_alloc(&adoption->arena, (count + 1) * sizeof *taken);
   struct controller_adoption *out = &adoption->found;
-  *out = (struct controller_adoption){.found = taken, .producer_id = -1};
+  *out = (struct controller_adoption){
+      .found = taken, .producer_id = -1, .offsets_partitions = config->offsets_topic_num_partitions};
   for (size_t i = 0; i < count; i++) {
     if (!found[i].is_log) {
       continue;

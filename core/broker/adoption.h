@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "controller/controller.h"
 
+struct broker_config;
 struct log_identity;
 struct log_manager;
 struct metastore;
@@ -31,9 +32,10 @@ struct adoption {
 
 /// Looks into the partitions found; changes nothing.
 ///
-/// @param logs  names are borrowed from it until log_manager_start()
+/// @param logs    names are borrowed from it until log_manager_start()
+/// @param config  the broker's, borrowed during the call
 /// @return 0, ERR_CONFIG (they cannot be adopted), ERR_IO ...
-int adoption_survey(struct adoption *adoption, struct log_manager *logs);
+int adoption_survey(struct adoption *adoption, struct log_manager *logs, const struct broker_config *config);
 
 /// Decides by the table above.
 ///

@@ -34,6 +34,7 @@
 #include "broker/reload.h"
 #include "broker/scripting.h"
 #include "controller/controller.h"
+#include "coordinator/coordinator.h"
 #include "event/loop.h"
 #include "event/pool.h"
 #include "log/log_manager.h"
@@ -71,6 +72,7 @@ struct broker {
   bool has_metadata;                                        ///< `metadata` was created
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
+  struct coordinator *coordinator;                          ///< groups
   struct reloader *reloader;                                ///< reads the configuration again
   struct server *server;                                    ///< connections
   struct api api;                                           ///< what handlers work with
@@ -164,6 +166,19 @@ static void broker_apply(void *arg, struct controller_change *change)
   }
 }
 
+/// How logs are compacted, by a configuration.
+static struct log_cleaner_config broker_cleaner(const struct broker_config *config)
+{
+  return (struct log_cleaner_config){
+      .threads = config->log_cleaner_enable ? config->log_cleaner_threads : 0,
+      .dedupe_buffer_bytes = config->log_cleaner_dedupe_buffer_size,
+      .load_factor = config->log_cleaner_io_buffer_load_factor,
+      .io_buffer_bytes = config->log_cleaner_io_buffer_size,
+      .io_bytes_per_second = config->log_cleaner_io_max_bytes_per_second,
+      .backoff_ms = config->log_cleaner_backoff_ms,
+  };
+}
+
 /// The controller's hook: what may change while the broker runs. Control thread.
 static void broker_configured(void *arg, const struct broker_config *config)
 {
@@ -178,6 +193,15 @@ static void broker_configured(void *arg, const struct broker_config *config)
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
   };
   log_manager_set_intervals(broker->logs, &intervals);
+  struct log_cleaner_config cleaner = broker_cleaner(config);
+  log_manager_configure_cleaner(broker->logs, &cleaner);
+}
+
+/// The controller's hook: partitions of groups came or went, topics changed. Control thread.
+static void broker_published(void *arg, const struct metadata_image *image)
+{
+  struct broker *broker = arg;
+  coordinator_published(broker->coordinator, image);
 }
 
 static void broker_loaded(void *arg, int result)
@@ -237,6 +261,7 @@ static int broker_open_logs(struct broker *broker)
       .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
       .file_delete_delay_ms = config->log_segment_delete_delay_ms,
+      .cleaner = broker_cleaner(config),
       .reserve_bytes = options->log_dir_reserve_bytes,
       .loop = &broker->control,
       .pool = broker->pool,
@@ -283,7 +308,9 @@ static int broker_check_identity(struct broker *broker)
   }
   // Looked into before anything is made: an adoption that cannot be leaves no trace.
   bool is_new = broker->identity.is_foreign && access(path, F_OK) != 0;
-  return is_new || broker->options->is_adopting ? adoption_survey(&broker->adoption, broker->logs) : 0;
+  return is_new || broker->options->is_adopting
+             ? adoption_survey(&broker->adoption, broker->logs, &broker->options->config->broker)
+             : 0;
 }
 
 /// Whether this start adopts; now that the metastore can be asked.
@@ -298,7 +325,7 @@ static int broker_decide_adoption(struct broker *broker)
                      broker->identity.foreign_dir, broker->options->metadata);
   }
   if (is_adopting && !broker->adoption.is_surveyed) {
-    TRY(adoption_survey(&broker->adoption, broker->logs));
+    TRY(adoption_survey(&broker->adoption, broker->logs, &broker->options->config->broker));
   }
   broker->adoption.is_adopting = is_adopting;
   return 0;
@@ -403,6 +430,16 @@ static void broker_make_replicas(struct broker *broker)
   struct log_manager_hooks hooks;
   replica_manager_log_hooks(broker->replicas, &hooks);
   log_manager_set_hooks(broker->logs, &hooks);
+  struct coordinator_options groups = {
+      .broker_id = broker->id,
+      .metadata = &broker->metadata,
+      .replicas = broker->replicas,
+      .pool = broker->pool,
+      .workers = broker->worker_loops,
+      .worker_count = workers,
+  };
+  broker->coordinator = coordinator_new(&groups);
+  atomic_store_explicit(&broker->api.coordinator, broker->coordinator, memory_order_release);
   broker->api.replicas = broker->replicas;
   broker->api.logs = broker->logs;
 }
@@ -425,7 +462,7 @@ static int broker_load(struct broker *broker)
       .cache = &broker->metadata,
       .config = &config->broker,
       .loop = &broker->control,
-      .hooks = {.arg = broker, .apply = broker_apply, .configured = broker_configured},
+      .hooks = {.arg = broker, .apply = broker_apply, .configured = broker_configured, .published = broker_published},
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;
@@ -470,7 +507,8 @@ static int broker_build(struct broker *broker)
   TRY(broker_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
-  measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->pool);
+  measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
+              broker->pool);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -482,7 +520,8 @@ static int broker_build(struct broker *broker)
                   .metadata = &broker->metadata,
                   .replicas = broker->replicas,
                   .server = broker->server,
-                  .metrics = &broker->measure.metrics},
+                  .metrics = &broker->measure.metrics,
+                  .coordinator = broker->coordinator},
   };
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);
@@ -530,6 +569,9 @@ int broker_stop(struct broker *broker)
     broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
   }
+  if (broker->are_logs_started) {
+    log_manager_end_cleaner(broker->logs);
+  }
   if (broker->pool != NULL) {
     pool_delete(broker->pool);
   }
@@ -547,6 +589,7 @@ int broker_stop(struct broker *broker)
   script_delete(broker->script);
   reloader_delete(broker->reloader);
   controller_delete(broker->controller);
+  coordinator_delete(broker->coordinator);
   replica_manager_delete(broker->replicas);
   if (broker->store != NULL) {
     metastore_close(broker->store);

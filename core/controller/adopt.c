@@ -66,12 +66,13 @@ static int take_id(const struct controller_adoption *adoption, struct adopt_grou
 
 /// How many partitions a topic gets of which these were found. The coordinators find their partition by the number of
 /// them, so that the broker's own topics are never made with fewer than they are created with, unless all are there.
-static int32_t count_partitions(const struct adopt_group *group, int32_t highest)
+static int32_t count_partitions(const struct controller_adoption *adoption, const struct adopt_group *group,
+                                int32_t highest)
 {
   bool is_whole = group->count == highest + 1;
   bool is_internal = topic_name_is_internal(group->name);
-  return is_internal && !is_whole && highest < TOPIC_PLAN_INTERNAL_PARTITIONS ? TOPIC_PLAN_INTERNAL_PARTITIONS
-                                                                              : highest + 1;
+  int32_t usual = topic_plan_internal_partitions(adoption->offsets_partitions, group->name);
+  return is_internal && !is_whole && highest < usual ? usual : highest + 1;
 }
 
 int adopt_group(const struct controller_adoption *adoption, struct arena *arena, struct adopt_group **groups,
@@ -100,7 +101,7 @@ int adopt_group(const struct controller_adoption *adoption, struct arena *arena,
                        "move it away if it is no partition",
                        found->dir, found->topic, found->partition, ADOPT_MISSING_MAX);
     }
-    group->partition_count = count_partitions(group, highest);
+    group->partition_count = count_partitions(adoption, group, highest);
   }
   TRY(check_ids(adoption, arena, made, used));
   *groups = made;
@@ -134,7 +135,7 @@ static void resolve(const struct metadata_image *image, const char *name, struct
   *configs = kept_configs;
   *count = (int32_t)(sizeof kept_configs / sizeof kept_configs[0]);
   if (topic_name_is_internal(name)) {
-    *configs = topic_plan_internal_configs(image, arena, name, count);
+    *configs = topic_plan_internal_configs(image->config, image, arena, name, count);
   }
   if (topic_config_resolve(&image->config->topic, *configs, *count, config, message) < 0) {
     // The broker's own settings contradict these: without them records would go.

@@ -250,9 +250,6 @@ static void log_change(const struct controller_alter_resource *resource, const s
     memcpy(text + config_clip(text, SHOWN_MAX - 3), "...", 4);
   }
   slog_info("configs of %s%s: %s", shown_type(resource), resource->name, used > 0 ? text : "none set");
-  if (change->topic) {
-    controller_warn_compaction(change->topic);
-  }
 }
 
 struct metadata_topic *controller_lay_config(const struct metadata_topic *topic, const struct broker_config *config)

@@ -90,6 +90,7 @@ struct controller_adoption {
   const struct controller_found *found; ///< sorted by topic and partition, also those that are known
   int32_t count;                        ///< how many
   int64_t producer_id;                  ///< the highest in use, -1: none
+  int32_t offsets_partitions;           ///< that __consumer_offsets gets where not all of its folders are there
 };
 
 /// In the metastore as long as an adoption is under way.

@@ -203,8 +203,8 @@ static void fill_counts(const struct topic_plan_context *context, bool is_auto, 
   *partitions = topic->partitions == -1 ? context->config->num_partitions : topic->partitions;
   *factor = topic->replication_factor == -1 ? context->config->default_replication_factor : topic->replication_factor;
   if (is_auto && topic_name_is_internal(topic->name)) {
-    *partitions = TOPIC_PLAN_INTERNAL_PARTITIONS;
-    *factor = topic_plan_internal_factor(context->image);
+    *partitions = topic_plan_internal_partitions(context->config->offsets_topic_num_partitions, topic->name);
+    *factor = topic_plan_internal_factor(context->config, context->image, topic->name);
   }
 }
 
@@ -292,7 +292,8 @@ static struct metadata_topic *decide(struct create_plan *plan, struct controller
     return NULL;
   }
   if (plan->create->is_auto && topic_name_is_internal(topic->name)) {
-    topic->configs = topic_plan_internal_configs(plan->context->image, plan->arena, topic->name, &topic->config_count);
+    topic->configs = topic_plan_internal_configs(plan->context->config, plan->context->image, plan->arena, topic->name,
+                                                 &topic->config_count);
   }
   if (topic_config_resolve(defaults, topic->configs, topic->config_count, &config, message) < 0) {
     refuse(topic, WIRE_INVALID_CONFIG, arena_printf(plan->arena, "%s", message));

@@ -9,7 +9,10 @@
 #include "controller/placement.h"
 #include "controller/topic_plan_private.h"
 
-enum { INTERNAL_FACTOR = 3, INTERNAL_MIN_ISR = 2, INTERNAL_CONFIGS_MAX = 8 };
+/// The topic of groups and offsets; the others are Kafka's __transaction_state and __share_group_state.
+#define OFFSETS_TOPIC "__consumer_offsets"
+
+enum { INTERNAL_PARTITIONS = 50, INTERNAL_FACTOR = 3, INTERNAL_MIN_ISR = 2, INTERNAL_CONFIGS_MAX = 8 };
 
 static int compare_partitions(const void *left, const void *right)
 {
@@ -70,20 +73,29 @@ const char *topic_plan_check_assignments(const struct metadata_image *image, str
   return NULL;
 }
 
-int32_t topic_plan_internal_factor(const struct metadata_image *image)
+int32_t topic_plan_internal_partitions(int32_t offsets_partitions, const char *name)
 {
-  return image->broker_count < INTERNAL_FACTOR ? image->broker_count : INTERNAL_FACTOR;
+  return strcmp(name, OFFSETS_TOPIC) == 0 ? offsets_partitions : INTERNAL_PARTITIONS;
 }
 
-const struct config_entry *topic_plan_internal_configs(const struct metadata_image *image, struct arena *arena,
+int32_t topic_plan_internal_factor(const struct broker_config *config, const struct metadata_image *image,
+                                   const char *name)
+{
+  int32_t factor = strcmp(name, OFFSETS_TOPIC) == 0 ? config->offsets_topic_replication_factor : INTERNAL_FACTOR;
+  return image->broker_count < factor ? image->broker_count : factor;
+}
+
+const struct config_entry *topic_plan_internal_configs(const struct broker_config *config,
+                                                       const struct metadata_image *image, struct arena *arena,
                                                        const char *name, int32_t *count)
 {
   struct config_entry *configs = arena_alloc(arena, INTERNAL_CONFIGS_MAX * sizeof *configs);
   int32_t used = 0;
-  int32_t factor = topic_plan_internal_factor(image);
-  bool is_offsets = strcmp(name, "__consumer_offsets") == 0;
+  int32_t factor = topic_plan_internal_factor(config, image, name);
+  bool is_offsets = strcmp(name, OFFSETS_TOPIC) == 0;
   bool is_transactions = strcmp(name, "__transaction_state") == 0;
-  configs[used++] = (struct config_entry){"segment.bytes", "104857600"};
+  configs[used++] = (struct config_entry){
+      "segment.bytes", is_offsets ? arena_printf(arena, "%d", config->offsets_topic_segment_bytes) : "104857600"};
   configs[used++] = (struct config_entry){"compression.type", is_offsets ? "producer" : "uncompressed"};
   configs[used++] = (struct config_entry){"cleanup.policy", is_offsets || is_transactions ? "compact" : "delete"};
   if (is_transactions) {

@@ -5,8 +5,6 @@
 
 #include "controller/topic_plan.h"
 
-enum { TOPIC_PLAN_INTERNAL_PARTITIONS = 50 };
-
 /// Checks a manual assignment and sorts it by partition.
 ///
 /// @return NULL, or Kafka's sentence for INVALID_REPLICA_ASSIGNMENT (a constant, or in the arena)
@@ -39,9 +37,14 @@ void topic_plan_make_grown(const struct metadata_topic *old, struct metadata_par
 /// Describes the partitions that a topic has.
 void topic_plan_keep_partitions(const struct metadata_topic *old, struct metadata_partition_spec *specs);
 
-/// Replicas of the broker's own topics: three, or as many as there are brokers.
-int32_t topic_plan_internal_factor(const struct metadata_image *image);
+/// Partitions that the broker's own topics are created with. @param offsets_partitions  those of __consumer_offsets
+int32_t topic_plan_internal_partitions(int32_t offsets_partitions, const char *name);
+
+/// Replicas of the broker's own topics: three, or offsets.topic.replication.factor, or as many as there are brokers.
+int32_t topic_plan_internal_factor(const struct broker_config *config, const struct metadata_image *image,
+                                   const char *name);
 
 /// Configs of the broker's own topics when they are created by need, in the arena.
-const struct config_entry *topic_plan_internal_configs(const struct metadata_image *image, struct arena *arena,
+const struct config_entry *topic_plan_internal_configs(const struct broker_config *config,
+                                                       const struct metadata_image *image, struct arena *arena,
                                                        const char *name, int32_t *count);

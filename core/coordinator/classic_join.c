@@ -153,7 +153,7 @@ static struct classic_protocols *join_protocols(struct classic_group *classic, s
   const struct wire_join_group_request *body = request->body;
   struct classic_protocols *protocols = classic_protocols_new(body->protocols, body->protocols_count);
   if (protocols == NULL) {
-    slog_warn("group %s: a member has more or larger protocols than fit, and is refused", classic->group->id);
+    slog_debug("group %s: a member has more or larger protocols than fit, and is refused", classic->group->id);
     classic_join_fail(classic->shard, request, WIRE_INVALID_REQUEST, body->member_id);
   }
   return protocols;
@@ -170,8 +170,8 @@ static void join_as_new(struct classic_group *classic, struct classic_member *me
   }
   if (classic->bytes + protocols->size > CLASSIC_GROUP_BYTES_MAX) {
     mem_free(protocols);
-    slog_warn("group %s: its members take more than %d MiB, and one more is refused", classic->group->id,
-              CLASSIC_GROUP_BYTES_MAX >> 20);
+    slog_debug("group %s: its members take more than %d MiB, and one more is refused", classic->group->id,
+               CLASSIC_GROUP_BYTES_MAX >> 20);
     classic_join_fail(classic->shard, request, WIRE_GROUP_MAX_SIZE_REACHED, wire_string_from(""));
     return;
   }
@@ -288,8 +288,11 @@ static void takeover_undo(struct classic_member *member, struct join_takeover *t
   struct classic_group *classic = member->classic;
   struct group_request *request = classic_join_take(member);
   mem_free(classic_member_rename(member, wire_string_from(takeover->old_id)));
-  mem_free(classic_member_set_protocols(member, takeover->protocols));
-  takeover->protocols = NULL;
+  if (classic->state == CLASSIC_STABLE) {
+    // All can do the protocol that is in force. During a rebalance others may count on what this one says now.
+    mem_free(classic_member_set_protocols(member, takeover->protocols));
+    takeover->protocols = NULL;
+  }
   member->session_timeout_ms = takeover->session_timeout_ms;
   member->rebalance_timeout_ms = takeover->rebalance_timeout_ms;
   classic_touch(member, now_ms);
@@ -349,11 +352,14 @@ static void join_take_over(struct classic_member *member, struct group_request *
   slog_debug("group %s: static member %s is %s now, was %s", classic->group->id, member->instance.name, member->id.name,
              takeover->old_id);
   const struct classic_protocol *next = classic_select_protocol(classic);
-  if (classic->state == CLASSIC_STABLE && next != NULL && wire_string_is(next->name, classic->protocol)) {
+  bool is_same = next != NULL && classic->protocol != NULL && wire_string_is(next->name, classic->protocol) &&
+                 classic_same_topics(classic, member, takeover->protocols);
+  if (classic->state == CLASSIC_STABLE && is_same) {
     classic_store(classic, NULL, takeover_written, takeover, now_ms);
     return;
   }
-  // The leader may have assigned to the id before already: the new one would get nothing.
+  // While COMPLETING the leader may have assigned to the id before already: the new one would get nothing. While STABLE
+  // the assignment that there is does not fit: other topics, or another protocol.
   char reason[CLASSIC_REASON_SIZE];
   join_reason(reason, request, classic_member_id(member), "took over from another of the same instance id");
   takeover_delete(takeover);
@@ -445,7 +451,7 @@ static void created_written(struct group *group, void *arg, int16_t error, int64
 void classic_join(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms)
 {
   const struct wire_join_group_request *body = request->body;
-  const struct group_config *config = group_shard_config(shard);
+  const struct group_settings *config = group_shard_config(shard);
   int16_t error = WIRE_NONE;
   if (body->group_id.length <= 0) {
     error = WIRE_INVALID_GROUP_ID;

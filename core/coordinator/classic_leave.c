@@ -32,12 +32,7 @@ static int16_t leave_one(struct classic_group *classic, const struct wire_leave_
       }
     }
   }
-  struct group_request *join = classic_join_take(member);
-  if (join != NULL) {
-    classic_join_fail(classic->shard, join, WIRE_UNKNOWN_MEMBER_ID, wire_string_from(""));
-  }
-  classic_sync_fail(member, WIRE_UNKNOWN_MEMBER_ID);
-  classic_member_delete(member);
+  classic_expel(member);
   return WIRE_NONE;
 }
 

@@ -20,12 +20,13 @@
 
 #include "base/list.h"
 #include "coordinator/classic_group.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/group_request.h"
 #include "coordinator/name_table.h"
 #include "coordinator/shard_private.h"
 #include "wire/types.h"
 
+struct member_beat;
 struct wire_join_group_request;
 struct wire_join_group_request_join_group_request_protocol;
 struct wire_sync_group_request;
@@ -79,7 +80,8 @@ struct classic_member {
   bool is_pending;                     ///< the id is given out, nobody has joined with it
   bool is_new;                         ///< it has not had an answer to its first JoinGroup
   bool must_sync;                      ///< it has joined the generation, its SyncGroup is awaited
-  int64_t heard_ms;                    ///< when it was heard last, wall clock
+  int64_t heard_ms;                    ///< when it was heard last by this shard, wall clock
+  struct member_beat *beat;            ///< notes heartbeats that do not come here, one reference; NULL: all come here
   struct group_timer session;          ///< throws it out; stopped while it waits for others
 };
 
@@ -138,7 +140,16 @@ int16_t classic_validate_member(struct classic_group *classic, struct wire_strin
 /// The member was heard: its session begins anew.
 void classic_touch(struct classic_member *member, int64_t now_ms);
 
-/// A member goes: what it waits for is answered, and the group goes on without it.
+/// When it was heard last, wherever: wall clock.
+int64_t classic_heard_ms(const struct classic_member *member);
+
+/// All its heartbeats come here again; what was noted elsewhere counts.
+void classic_end_beat(struct classic_member *member);
+
+/// A member, or a pending id, goes: what it waits for is answered. The caller has the group go on without it.
+void classic_expel(struct classic_member *member);
+
+/// The same, and the group goes on.
 void classic_remove_and_go_on(struct classic_member *member, const char *reason, int64_t now_ms);
 
 /// What clients are told when a write of the group's metadata failed.
@@ -229,6 +240,14 @@ struct classic_protocols *classic_protocols_of_one(struct wire_string name, stru
 /// have
 struct classic_protocols *classic_protocols_new(const struct wire_join_group_request_join_group_request_protocol *items,
                                                 int32_t count);
+
+/// The metadata of one of them; empty: it is not among them. Borrowed.
+struct wire_bytes classic_protocols_metadata(const struct classic_protocols *protocols, const char *protocol);
+
+/// Whether a member is subscribed to the same topics as with the protocols that it had before; also when that cannot be
+/// told.
+bool classic_same_topics(const struct classic_group *classic, const struct classic_member *member,
+                         const struct classic_protocols *before);
 
 /// Whether a member's protocols are the very same as a request's: names, order, bytes.
 bool classic_protocols_match(const struct classic_protocols *protocols,

@@ -92,6 +92,16 @@ struct classic_protocols *classic_protocols_of_one(struct wire_string name, stru
   return protocols;
 }
 
+struct wire_bytes classic_protocols_metadata(const struct classic_protocols *protocols, const char *protocol)
+{
+  for (int32_t i = 0; protocol != NULL && i < protocols->count; i++) {
+    if (wire_string_is(protocols->items[i].name, protocol)) {
+      return protocols->items[i].metadata;
+    }
+  }
+  return (struct wire_bytes){0};
+}
+
 bool classic_protocols_match(const struct classic_protocols *protocols, const join_protocol *items, int32_t count)
 {
   if (protocols->count != count) {
@@ -211,16 +221,56 @@ void classic_forget_subscribed(struct classic_group *classic)
   classic->subscribed_count = 0;
 }
 
-/// The topics of a member; their text lies in its metadata. @return false: it is not what consumers send
-static bool member_topics(const struct classic_member *member, const char *protocol, struct arena *arena,
-                          struct wire_consumer_protocol_subscription *out)
+/// The topics of a subscription; their text lies in it. @return false: it is not what consumers send
+static bool topics_of(struct wire_bytes metadata, struct arena *arena, struct wire_consumer_protocol_subscription *out)
 {
-  struct wire_bytes metadata = classic_member_metadata(member, protocol);
   struct wire_reader r;
   wire_reader_init(&r, metadata.data, (size_t)metadata.length);
   // Later versions begin like version 0, whose fields are all that is wanted.
   int16_t version = wire_reader_i16(&r, "ConsumerProtocolSubscription.Version");
   return version >= 0 && wire_consumer_protocol_subscription_read(out, &r, 0, arena) == 0;
+}
+
+static bool member_topics(const struct classic_member *member, const char *protocol, struct arena *arena,
+                          struct wire_consumer_protocol_subscription *out)
+{
+  return topics_of(classic_protocols_metadata(member->protocols, protocol), arena, out);
+}
+
+static struct wire_string *topics_sorted(struct arena *arena, const struct wire_consumer_protocol_subscription *from)
+{
+  size_t count = from->topics_count > 0 ? (size_t)from->topics_count : 0;
+  struct wire_string *topics = arena_alloc(arena, count * sizeof *topics);
+  for (size_t i = 0; i < count; i++) {
+    topics[i] = from->topics[i];
+  }
+  if (count > 0) {
+    qsort(topics, count, sizeof *topics, topic_compare);
+  }
+  return topics;
+}
+
+bool classic_same_topics(const struct classic_group *classic, const struct classic_member *member,
+                         const struct classic_protocols *before)
+{
+  if (classic->protocol_type == NULL || strcmp(classic->protocol_type, "consumer") != 0) {
+    return true;
+  }
+  struct arena arena = {0};
+  struct wire_consumer_protocol_subscription now;
+  struct wire_consumer_protocol_subscription then;
+  bool is_same = true;
+  struct wire_bytes old = classic_protocols_metadata(before, classic->protocol);
+  if (topics_of(old, &arena, &then) && member_topics(member, classic->protocol, &arena, &now)) {
+    struct wire_string *a = topics_sorted(&arena, &then);
+    struct wire_string *b = topics_sorted(&arena, &now);
+    is_same = then.topics_count == now.topics_count;
+    for (int32_t i = 0; is_same && i < now.topics_count; i++) {
+      is_same = wire_string_equal(a[i], b[i]);
+    }
+  }
+  arena_destroy(&arena);
+  return is_same;
 }
 
 static void group_subscribe(struct classic_group *classic)

@@ -148,7 +148,7 @@ static void empty_written(struct group *group, void *arg, int16_t error, int64_t
   classic_settle(group, now_ms);
   if (error != WIRE_NONE) {
     // If this broker fails before it is written another time, the generation before comes back, and times out.
-    slog_warn("group %s: that it is empty was not written (error %d)", group->id, error);
+    slog_debug("group %s: that it is empty was not written (error %d)", group->id, error);
   }
 }
 
@@ -218,7 +218,7 @@ static void sync_timer_fired(struct group_shard *shard, struct group_timer *time
     struct classic_member *member = CONTAINER_OF(node, struct classic_member, link);
     if (member->must_sync) {
       slog_debug("group %s: member %s did not sync in time", classic->group->id, member->id.name);
-      classic_member_delete(member);
+      classic_expel(member); // one that has just taken over waits for the log
       count++;
     }
   }

@@ -174,7 +174,8 @@ static int replay_load(struct group *group, const struct wire_group_metadata_val
 /// A record of a group that lives: the assignment of the generation that waits for it.
 static void replay_assign(struct classic_group *classic, const struct wire_group_metadata_value *value)
 {
-  if (classic->state != CLASSIC_COMPLETING || !classic->is_storing || classic->generation != value->generation) {
+  if (classic->state != CLASSIC_COMPLETING || !classic->is_storing || classic->generation != value->generation ||
+      !wire_string_equal(classic_member_id(classic->leader), value->leader)) {
     return;
   }
   for (int32_t i = 0; i < value->members_count; i++) {

@@ -4,9 +4,10 @@
 // whoever asks later gets it at once.
 #include "coordinator/classic_private.h"
 
-#include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
+#include "base/mem.h"
 #include "wire/error_codes.h"
 #include "wire/sync_group.h"
 
@@ -54,13 +55,35 @@ void classic_sync_fail(struct classic_member *member, int16_t error)
   }
 }
 
+/// Whose assignment is being written. A group may end, and another begin under its name, before it is.
+struct sync_store {
+  int32_t generation; ///< generation
+  char leader[];      ///< member id of the leader
+};
+
+static struct sync_store *sync_store_new(const struct classic_group *classic)
+{
+  size_t size = (size_t)classic->leader->id.size + 1;
+  struct sync_store *store = mem_alloc(sizeof *store + size);
+  store->generation = classic->generation;
+  memcpy(store->leader, classic->leader->id.name, size);
+  return store;
+}
+
+/// Whether the group still waits for it.
+static bool sync_is_awaited(const struct classic_group *classic, const struct sync_store *store)
+{
+  return classic != NULL && classic->state == CLASSIC_COMPLETING && classic->is_storing &&
+         classic->generation == store->generation && strcmp(classic->leader->id.name, store->leader) == 0;
+}
+
 /// The assignment of a generation is on the log, where classic_replay() gave it to the members, or failed to get there.
 static void sync_written(struct group *group, void *arg, int16_t error, int64_t now_ms)
 {
-  int32_t generation = (int32_t)(intptr_t)arg;
   struct classic_group *classic = classic_settle(group, now_ms);
-  if (classic == NULL || classic->state != CLASSIC_COMPLETING || classic->generation != generation ||
-      !classic->is_storing) {
+  bool is_awaited = sync_is_awaited(classic, arg);
+  mem_free(arg);
+  if (!is_awaited) {
     return; // a rebalance has begun meanwhile
   }
   classic->is_storing = false;
@@ -140,6 +163,6 @@ void classic_sync(struct group_shard *shard, struct group *group, struct group_r
   classic_touch(member, now_ms);
   if (member == classic->leader && !classic->is_storing) {
     classic->is_storing = true;
-    classic_store(classic, request->body, sync_written, (void *)(intptr_t)classic->generation, now_ms);
+    classic_store(classic, request->body, sync_written, sync_store_new(classic), now_ms);
   }
 }

@@ -12,6 +12,7 @@
 
 struct consumer_group;
 struct group_request;
+struct uuid;
 
 /// Serve a request of that name. `group` is the group of that id, NULL: there is none. Classic requests come to a group
 /// of this kind from members that use the classic protocol while the group migrates.
@@ -28,6 +29,8 @@ void consumer_classic_leave(struct group_shard *shard, struct group *group, stru
 
 /// As struct group_kind_calls says, for GROUP_CONSUMER.
 int16_t consumer_check_commit(struct group *group, const struct group_request *request, int64_t now_ms);
+int16_t consumer_check_commit_part(const struct group *group, const struct group_request *request,
+                                   struct wire_string name, const struct uuid *id, int32_t partition);
 int16_t consumer_check_fetch(struct group *group, const struct group_request *request);
 const char *consumer_state_name(const struct group *group);
 const char *consumer_protocol_type(const struct group *group);
@@ -35,7 +38,6 @@ bool consumer_is_empty(const struct group *group);
 enum group_expiry consumer_expiry(const struct group *group, int64_t *since_ms);
 bool consumer_is_subscribed(const struct group *group, const char *topic, int32_t length);
 void consumer_loaded(struct group *group, int64_t now_ms);
-void consumer_topics_changed(struct group *group, int64_t now_ms);
 void consumer_write_tombstones(struct group *group, struct group_write *write);
 void consumer_stop(struct group *group, int16_t error);
 void consumer_free(struct group *group);

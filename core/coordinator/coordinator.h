@@ -2,7 +2,8 @@
 //
 // Groups on their threads. Partition p of __consumer_offsets, a shard, lives on worker p modulo the number of workers.
 // What is asked goes to that worker by mail (at once when it is the same), and its answer back. A shard is loaded from
-// its log on the pool, when this broker becomes the leader of its partition, and lives until it is no more.
+// its log on the pool, when this broker becomes the leader of its partition, and lives until it is no more. Nothing is
+// locked: a request, an answer and a loaded shard change their owner by mail.
 //
 //   api (worker) --coordinator_submit()--> shard's worker: group_shard_handle() ... group_shard_written() --mail--> api
 //                                             |  at the end of the turn: all records of the turn as one batch
@@ -28,6 +29,7 @@ struct replica_manager;
 
 /// Everything is borrowed for the coordinator's life.
 struct coordinator_options {
+  int32_t broker_id;                 ///< this broker
   struct metadata_cache *metadata;   ///< topics, configuration
   struct replica_manager *replicas;  ///< partitions
   struct pool *pool;                 ///< for loading
@@ -50,14 +52,24 @@ void coordinator_published(struct coordinator *coordinator, const struct metadat
 /// @return -1: the topic is not there
 int32_t coordinator_shard_of(const struct metadata_image *image, struct wire_string group);
 
-/// Gives a request to its shard. Any worker; never blocks; `done` runs on `request->reply`, in this call when the shard
-/// lives on that loop and answers at once. Without such a shard the answer is NOT_COORDINATOR, while it is loaded
-/// COORDINATOR_LOAD_IN_PROGRESS. @param request  taken
+/// Gives a request to its shard. Any worker; never blocks. `done` runs on `request->reply`, at the end of a turn, never
+/// in this call. Without such a shard the answer is NOT_COORDINATOR, while it is loaded COORDINATOR_LOAD_IN_PROGRESS,
+/// when it could not be COORDINATOR_NOT_AVAILABLE.
+///
+/// @param request  taken; its `shard` is that of coordinator_shard_of()
 void coordinator_submit(struct coordinator *coordinator, struct group_request *request);
 
+/// The end of a worker's turn: what its shards have to say leaves, what they have to write is written, all records of
+/// the turn as one batch. @param worker  its number
+void coordinator_turn(struct coordinator *coordinator, int worker);
+
+/// The time by which groups are served, on a worker's thread: it follows the wall clock, but does not jump with it.
+/// Milliseconds since 1970.
+int64_t coordinator_clock_ms(struct coordinator *coordinator, int worker);
+
 /// The server stops: all that waits in shards of this worker is answered, and nothing waits any more. On each worker,
-/// when it drains.
-void coordinator_drain(struct coordinator *coordinator, struct event_loop *worker);
+/// when it drains. @param worker  its number
+void coordinator_drain(struct coordinator *coordinator, int worker);
 
 /// Source of metrics "group.*" (base/metrics.h). Any thread. @param arg  the coordinator
 void coordinator_collect(void *arg, struct metric_samples *out);

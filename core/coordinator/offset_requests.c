@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/group_request.h"
 #include "coordinator/shard_state.h"
 #include "wire/apis.h"
@@ -63,11 +63,27 @@ static void offset_commit_written(struct group *group, void *arg, int16_t error,
   group_answer(group->shard, request);
 }
 
+/// Whether an offset of one partition may be stored, after all that concerns the whole commit.
+static int16_t offset_commit_check_part(const struct group *group, const struct group_request *request,
+                                        const struct wire_offset_commit_request_offset_commit_request_topic *topic,
+                                        const struct wire_offset_commit_request_offset_commit_request_partition *asked)
+{
+  const struct group_kind_calls *kind = group_kind_of(group);
+  if (kind->check_commit_part != NULL) {
+    int16_t error = kind->check_commit_part(group, request, topic->name, &topic->topic_id, asked->partition_index);
+    if (error != WIRE_NONE) {
+      return error;
+    }
+  }
+  int32_t limit = group_shard_config(group->shard)->offset_metadata_max_bytes;
+  return offset_metadata_length(asked->committed_metadata) > limit ? WIRE_OFFSET_METADATA_TOO_LARGE : WIRE_NONE;
+}
+
 /// Adds one topic of a request to the write, and to the answer.
-static void offset_commit_topic(struct group_write *write, const struct group_request *request,
+static void offset_commit_topic(struct group_write *write, const struct group *group,
+                                const struct group_request *request,
                                 const struct wire_offset_commit_request_offset_commit_request_topic *topic,
-                                struct wire_offset_commit_response_offset_commit_response_topic *out, int32_t limit,
-                                int64_t now_ms)
+                                struct wire_offset_commit_response_offset_commit_response_topic *out, int64_t now_ms)
 {
   const struct wire_offset_commit_request *body = request->body;
   wire_offset_commit_response_offset_commit_response_topic_init(out);
@@ -78,8 +94,8 @@ static void offset_commit_topic(struct group_write *write, const struct group_re
   for (int32_t i = 0; i < topic->partitions_count; i++) {
     const struct wire_offset_commit_request_offset_commit_request_partition *asked = &topic->partitions[i];
     out->partitions[i].partition_index = asked->partition_index;
-    if (offset_metadata_length(asked->committed_metadata) > limit) {
-      out->partitions[i].error_code = WIRE_OFFSET_METADATA_TOO_LARGE;
+    out->partitions[i].error_code = offset_commit_check_part(group, request, topic, asked);
+    if (out->partitions[i].error_code != WIRE_NONE) {
       continue;
     }
     struct offset_value value = {
@@ -106,13 +122,12 @@ void offset_commit_serve(struct group_shard *shard, struct group *group, struct 
     group_answer(shard, request);
     return;
   }
-  int32_t limit = group_shard_config(shard)->offset_metadata_max_bytes;
-  struct group_write *write =
-      group_write_new(group_obtain(shard, request->group), false, offset_commit_written, request);
+  group = group_obtain(shard, request->group);
+  struct group_write *write = group_write_new(group, false, offset_commit_written, request);
   resp->topics_count = body->topics_count;
   resp->topics = arena_zalloc(request->arena, (size_t)body->topics_count * sizeof *resp->topics);
   for (int32_t i = 0; i < body->topics_count; i++) {
-    offset_commit_topic(write, request, &body->topics[i], &resp->topics[i], limit, now_ms);
+    offset_commit_topic(write, group, request, &body->topics[i], &resp->topics[i], now_ms);
   }
   group_write_submit(write, now_ms);
 }

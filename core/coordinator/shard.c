@@ -33,7 +33,7 @@ static void shard_seed(struct group_shard *shard, uint64_t seed)
   }
 }
 
-struct group_shard *group_shard_new(int32_t index, const struct group_config *config,
+struct group_shard *group_shard_new(int32_t index, const struct group_settings *config,
                                     const struct group_shard_topics *topics, uint64_t seed)
 {
   struct group_shard *shard = mem_zalloc(sizeof *shard);
@@ -47,6 +47,27 @@ struct group_shard *group_shard_new(int32_t index, const struct group_config *co
   list_create(&shard->writes);
   list_create(&shard->taken);
   return shard;
+}
+
+/// The next 64 random bits (xoshiro256**).
+static uint64_t shard_random(struct group_shard *shard)
+{
+  uint64_t *s = shard->random;
+  uint64_t times5 = s[1] * 5;
+  uint64_t result = ((times5 << 7) | (times5 >> 57)) * 9;
+  uint64_t shifted = s[1] << 17;
+  s[2] ^= s[0];
+  s[3] ^= s[1];
+  s[1] ^= s[2];
+  s[0] ^= s[3];
+  s[2] ^= shifted;
+  s[3] = (s[3] << 45) | (s[3] >> 19);
+  return result;
+}
+
+struct group_shard *group_shard_again(struct group_shard *shard)
+{
+  return group_shard_new(shard->index, shard->config, &shard->topics, shard_random(shard));
 }
 
 static void group_free(struct group *group)
@@ -80,7 +101,7 @@ void group_shard_delete(struct group_shard *shard)
   mem_free(shard);
 }
 
-const struct group_config *group_shard_config(const struct group_shard *shard)
+const struct group_settings *group_shard_config(const struct group_shard *shard)
 {
   return shard->config;
 }
@@ -88,22 +109,6 @@ const struct group_config *group_shard_config(const struct group_shard *shard)
 const struct group_shard_topics *group_shard_topics(const struct group_shard *shard)
 {
   return &shard->topics;
-}
-
-/// The next 64 random bits (xoshiro256**).
-static uint64_t shard_random(struct group_shard *shard)
-{
-  uint64_t *s = shard->random;
-  uint64_t times5 = s[1] * 5;
-  uint64_t result = ((times5 << 7) | (times5 >> 57)) * 9;
-  uint64_t shifted = s[1] << 17;
-  s[2] ^= s[0];
-  s[3] ^= s[1];
-  s[1] ^= s[2];
-  s[0] ^= s[3];
-  s[2] ^= shifted;
-  s[3] = (s[3] << 45) | (s[3] >> 19);
-  return result;
 }
 
 void group_new_uuid_text(struct group_shard *shard, char text[37])
@@ -227,8 +232,8 @@ static int shard_leave_out(struct group_shard *shard, int kind, const char *what
   uint64_t bit = UINT64_C(1) << (kind >= 0 && kind < SHARD_UNKNOWN_KINDS - 1 ? kind : SHARD_UNKNOWN_KINDS - 1);
   if ((shard->unknown_kinds & bit) == 0) {
     shard->unknown_kinds |= bit;
-    slog_warn("partition %d of __consumer_offsets: records with keys of version %d are left out: %s", shard->index,
-              kind, what);
+    slog_warn("partition %d of __consumer_offsets: a record of kind %d is left out, and others like it: %s",
+              shard->index, kind, what);
   }
   return ERR_UNSUPPORTED_VERSION;
 }
@@ -254,7 +259,7 @@ int group_shard_replay(struct group_shard *shard, int64_t producer_id, const uin
   } else {
     group_replay_fn replay = group_replay_of(kind);
     if (replay == NULL) {
-      return shard_leave_out(shard, kind, "what they say is not known to this version");
+      return shard_leave_out(shard, kind, "not known to this version");
     }
     result = replay(shard, kind, key, key_size, version, value, value_size);
   }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "coordinator/classic_group.h"
+#include "coordinator/consumer_group.h"
 #include "coordinator/group_request.h"
 #include "coordinator/records.h"
 #include "coordinator/shard_state.h"
@@ -60,6 +61,23 @@ static const struct group_kind_calls GROUP_KINDS[GROUP_KIND_COUNT] = {
             .free = classic_free,
             .dump = classic_dump,
         },
+    [GROUP_CONSUMER] =
+        {
+            .type = "consumer",
+            .check_commit = consumer_check_commit,
+            .check_commit_part = consumer_check_commit_part,
+            .check_fetch = consumer_check_fetch,
+            .state_name = consumer_state_name,
+            .protocol_type = consumer_protocol_type,
+            .is_empty = consumer_is_empty,
+            .expiry = consumer_expiry,
+            .is_subscribed = consumer_is_subscribed,
+            .loaded = consumer_loaded,
+            .write_tombstones = consumer_write_tombstones,
+            .stop = consumer_stop,
+            .free = consumer_free,
+            .dump = consumer_dump,
+        },
 };
 
 static const struct group_route GROUP_ROUTES[] = {
@@ -73,6 +91,8 @@ static const struct group_route GROUP_ROUTES[] = {
     {WIRE_API_OFFSET_DELETE, true, true, offset_delete_serve, NULL},
     {WIRE_API_DELETE_GROUPS, true, true, group_delete_serve, NULL},
     {WIRE_API_LIST_GROUPS, false, false, group_list_serve, NULL},
+    {WIRE_API_CONSUMER_GROUP_HEARTBEAT, true, false, consumer_heartbeat, NULL},
+    {WIRE_API_CONSUMER_GROUP_DESCRIBE, true, false, consumer_describe, NULL},
 };
 
 const struct group_kind_calls *group_kind_of(const struct group *group)
@@ -95,6 +115,14 @@ group_replay_fn group_replay_of(int16_t kind)
   switch (kind) {
     case RECORD_GROUP_METADATA:
       return classic_replay;
+    case RECORD_CONSUMER_GROUP_METADATA:
+    case RECORD_CONSUMER_GROUP_PARTITION_METADATA:
+    case RECORD_CONSUMER_GROUP_MEMBER_METADATA:
+    case RECORD_CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA:
+    case RECORD_CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER:
+    case RECORD_CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT:
+    case RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION:
+      return consumer_replay;
     default:
       return NULL;
   }

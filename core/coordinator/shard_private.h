@@ -64,6 +64,10 @@ struct group_kind_calls {
   /// Whether a commit may be stored, by whom it says it comes from: enum wire_error. One that comes from a member
   /// counts as its heartbeat.
   int16_t (*check_commit)(struct group *group, const struct group_request *request, int64_t now_ms);
+  /// Whether an offset of one partition may be stored, once check_commit() has let the commit through: enum wire_error.
+  /// @param id  topic id, zero: the client gave the name alone
+  int16_t (*check_commit_part)(const struct group *group, const struct group_request *request, struct wire_string name,
+                               const struct uuid *id, int32_t partition);
   /// Whether committed offsets may be read.
   int16_t (*check_fetch)(struct group *group, const struct group_request *request);
   /// Kafka's name of its state: "Stable".
@@ -129,7 +133,7 @@ void group_answer(struct group_shard *shard, struct group_request *request);
 /// Fills in the response with an error, whatever the request (shard_fail.c); group_answer() is still to be called.
 void group_request_fail(struct group_request *request, int16_t error);
 
-const struct group_config *group_shard_config(const struct group_shard *shard);
+const struct group_settings *group_shard_config(const struct group_shard *shard);
 const struct group_shard_topics *group_shard_topics(const struct group_shard *shard);
 
 /// Characters at random for a member id, from the shard's seed: a UUID as text, NUL-terminated.

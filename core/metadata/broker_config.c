@@ -14,7 +14,7 @@
 #include "metadata/config_private.h"
 
 /// Configs that are defined, as Kafka's defaults hold for them, but that nothing heeds yet: whoever sets one would rely
-/// on what does not happen. Compaction; share groups and streams groups, whose configs are kept and checked by these.
+/// on what does not happen: share groups and streams groups, whose configs are kept and checked by these.
 static const enum broker_config_index unsupported[] = {
     BROKER_CONFIG_group_share_assignment_interval_ms,
     BROKER_CONFIG_group_share_delivery_count_limit,
@@ -48,10 +48,6 @@ static const enum broker_config_index unsupported[] = {
     BROKER_CONFIG_group_streams_num_standby_replicas,
     BROKER_CONFIG_group_streams_rack_aware_assignment_tags,
     BROKER_CONFIG_group_streams_session_timeout_ms,
-    BROKER_CONFIG_log_cleaner_delete_retention_ms,
-    BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
-    BROKER_CONFIG_log_cleaner_min_cleanable_ratio,
-    BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
 };
 
 /// Configs that are read at the start only: what was registered or bound then, and what each connection was given when

@@ -27,6 +27,8 @@ BROKER_CONFIG_X(INT, fetch_max_bytes, "fetch.max.bytes", "57671680", 1024, NO_MA
   "Most bytes of records in one fetch response, whatever the client asks for.")
 BROKER_CONFIG_X(INT, group_consumer_assignment_interval_ms, "group.consumer.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
   "Default of the group config consumer.assignment.interval.ms.")
+BROKER_CONFIG_X(TEXT, group_consumer_assignors, "group.consumer.assignors", "uniform,range", NO_MIN, NO_MAX, VALID_ANY,
+  "Assignors of consumer groups, the default one first: uniform, range.")
 BROKER_CONFIG_X(INT, group_consumer_heartbeat_interval_ms, "group.consumer.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
   "Default of the group config consumer.heartbeat.interval.ms.")
 BROKER_CONFIG_X(INT, group_consumer_max_assignment_interval_ms, "group.consumer.max.assignment.interval.ms", "15000", 0, NO_MAX, VALID_ANY,
@@ -35,6 +37,10 @@ BROKER_CONFIG_X(INT, group_consumer_max_heartbeat_interval_ms, "group.consumer.m
   "Most that the group config consumer.heartbeat.interval.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_max_session_timeout_ms, "group.consumer.max.session.timeout.ms", "60000", 1, NO_MAX, VALID_ANY,
   "Most that the group config consumer.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_consumer_max_size, "group.consumer.max.size", "2147483647", 1, NO_MAX, VALID_ANY,
+  "Most members of a consumer group.")
+BROKER_CONFIG_X(ENUM, group_consumer_migration_policy, "group.consumer.migration.policy", "bidirectional", NO_MIN, NO_MAX, VALID("disabled", "downgrade", "upgrade", "bidirectional"),
+  "Whether groups move between the classic and the consumer protocol as members of the other kind join.")
 BROKER_CONFIG_X(INT, group_consumer_min_assignment_interval_ms, "group.consumer.min.assignment.interval.ms", "0", 0, NO_MAX, VALID_ANY,
   "Least that the group config consumer.assignment.interval.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_min_heartbeat_interval_ms, "group.consumer.min.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
@@ -43,6 +49,14 @@ BROKER_CONFIG_X(INT, group_consumer_min_session_timeout_ms, "group.consumer.min.
   "Least that the group config consumer.session.timeout.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_session_timeout_ms, "group.consumer.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
   "Default of the group config consumer.session.timeout.ms.")
+BROKER_CONFIG_X(INT, group_initial_rebalance_delay_ms, "group.initial.rebalance.delay.ms", "0", NO_MIN, NO_MAX, VALID_ANY,
+  "Milliseconds that the first rebalance of an empty group waits for more members.")
+BROKER_CONFIG_X(INT, group_max_session_timeout_ms, "group.max.session.timeout.ms", "1800000", NO_MIN, NO_MAX, VALID_ANY,
+  "Largest session timeout that members of classic groups may ask for.")
+BROKER_CONFIG_X(INT, group_max_size, "group.max.size", "2147483647", 1, NO_MAX, VALID_ANY,
+  "Most members of a classic group.")
+BROKER_CONFIG_X(INT, group_min_session_timeout_ms, "group.min.session.timeout.ms", "6000", NO_MIN, NO_MAX, VALID_ANY,
+  "Smallest session timeout that members of classic groups may ask for.")
 BROKER_CONFIG_X(INT, group_share_assignment_interval_ms, "group.share.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
   "Default of the group config share.assignment.interval.ms.")
 BROKER_CONFIG_X(INT, group_share_delivery_count_limit, "group.share.delivery.count.limit", "5", 2, 10, VALID_ANY,
@@ -107,14 +121,28 @@ BROKER_CONFIG_X(LIST, group_streams_rack_aware_assignment_tags, "group.streams.r
   "Default of the group config streams.rack.aware.assignment.tags.")
 BROKER_CONFIG_X(INT, group_streams_session_timeout_ms, "group.streams.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
   "Default of the group config streams.session.timeout.ms.")
+BROKER_CONFIG_X(LONG, log_cleaner_backoff_ms, "log.cleaner.backoff.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "How long the log cleaner rests when no log is to be compacted.")
+BROKER_CONFIG_X(LONG, log_cleaner_dedupe_buffer_size, "log.cleaner.dedupe.buffer.size", "134217728", NO_MIN, NO_MAX, VALID_ANY,
+  "Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. At least 1 MiB for each thread.")
 BROKER_CONFIG_X(LONG, log_cleaner_delete_retention_ms, "log.cleaner.delete.retention.ms", "86400000", 0, NO_MAX, VALID_ANY,
   "Default of delete.retention.ms.")
+BROKER_CONFIG_X(BOOL, log_cleaner_enable, "log.cleaner.enable", "true", NO_MIN, NO_MAX, VALID_ANY,
+  "Whether topics with cleanup.policy=compact are compacted.")
+BROKER_CONFIG_X(DOUBLE, log_cleaner_io_buffer_load_factor, "log.cleaner.io.buffer.load.factor", "0.9", NO_MIN, NO_MAX, VALID_ANY,
+  "Share of log.cleaner.dedupe.buffer.size that keys may take; more than 0.9 counts as that.")
+BROKER_CONFIG_X(INT, log_cleaner_io_buffer_size, "log.cleaner.io.buffer.size", "524288", 0, NO_MAX, VALID_ANY,
+  "Memory through which the log cleaner reads and writes, of all its threads together.")
+BROKER_CONFIG_X(DOUBLE, log_cleaner_io_max_bytes_per_second, "log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308", NO_MIN, NO_MAX, VALID_ANY,
+  "Most bytes that the log cleaner reads and writes in a second, all its threads together.")
 BROKER_CONFIG_X(LONG, log_cleaner_max_compaction_lag_ms, "log.cleaner.max.compaction.lag.ms", "9223372036854775807", 1, NO_MAX, VALID_ANY,
   "Default of max.compaction.lag.ms.")
 BROKER_CONFIG_X(DOUBLE, log_cleaner_min_cleanable_ratio, "log.cleaner.min.cleanable.ratio", "0.5", 0, 1, VALID_ANY,
   "Default of min.cleanable.dirty.ratio.")
 BROKER_CONFIG_X(LONG, log_cleaner_min_compaction_lag_ms, "log.cleaner.min.compaction.lag.ms", "0", 0, NO_MAX, VALID_ANY,
   "Default of min.compaction.lag.ms.")
+BROKER_CONFIG_X(INT, log_cleaner_threads, "log.cleaner.threads", "1", 0, NO_MAX, VALID_ANY,
+  "Threads that compact logs; more than 64 count as so many.")
 BROKER_CONFIG_X(FLAGS, log_cleanup_policy, "log.cleanup.policy", "delete", NO_MIN, NO_MAX, VALID("compact", "delete"),
   "Default of cleanup.policy.")
 BROKER_CONFIG_X(LONG, log_flush_interval_messages, "log.flush.interval.messages", "9223372036854775807", 1, NO_MAX, VALID_ANY,
@@ -187,6 +215,22 @@ BROKER_CONFIG_X(INT, num_partitions, "num.partitions", "1", 1, NO_MAX, VALID_ANY
   "Partitions of topics that are created without a number.")
 BROKER_CONFIG_X(INT, num_recovery_threads_per_data_dir, "num.recovery.threads.per.data.dir", "2", 1, NO_MAX, VALID_ANY,
   "Logs of one directory that are recovered at a time.")
+BROKER_CONFIG_X(INT, offset_metadata_max_bytes, "offset.metadata.max.bytes", "4096", NO_MIN, NO_MAX, VALID_ANY,
+  "Most characters of the metadata of a committed offset.")
+BROKER_CONFIG_X(INT, offsets_load_buffer_size, "offsets.load.buffer.size", "5242880", 1, NO_MAX, VALID_ANY,
+  "Bytes read at a time while groups and offsets are loaded.")
+BROKER_CONFIG_X(LONG, offsets_retention_check_interval_ms, "offsets.retention.check.interval.ms", "600000", 1, NO_MAX, VALID_ANY,
+  "Milliseconds between two looks for expired offsets.")
+BROKER_CONFIG_X(INT, offsets_retention_minutes, "offsets.retention.minutes", "10080", 1, NO_MAX, VALID_ANY,
+  "How long offsets are kept after a group has become empty, or after the commit where it has no members of its own.")
+BROKER_CONFIG_X(INT, offsets_topic_compression_codec, "offsets.topic.compression.codec", "0", 0, 4, VALID_ANY,
+  "Codec of the batches that are written to __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.")
+BROKER_CONFIG_X(INT, offsets_topic_num_partitions, "offsets.topic.num.partitions", "50", 1, NO_MAX, VALID_ANY,
+  "Partitions that __consumer_offsets is created with.")
+BROKER_CONFIG_X(INT, offsets_topic_replication_factor, "offsets.topic.replication.factor", "3", 1, 32767, VALID_ANY,
+  "Replicas that __consumer_offsets is created with; as many as there are brokers where that is less.")
+BROKER_CONFIG_X(INT, offsets_topic_segment_bytes, "offsets.topic.segment.bytes", "104857600", 1, NO_MAX, VALID_ANY,
+  "Segment size that __consumer_offsets is created with.")
 BROKER_CONFIG_X(INT, producer_id_expiration_ms, "producer.id.expiration.ms", "86400000", 1, NO_MAX, VALID_ANY,
   "How long a partition remembers an idempotent producer that does not write to it.")
 BROKER_CONFIG_X(LONG, queued_max_request_bytes, "queued.max.request.bytes", NULL, NO_MIN, NO_MAX, VALID_ANY,

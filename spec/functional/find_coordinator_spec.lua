@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- FindCoordinator says honestly that there are no coordinators yet.
+-- FindCoordinator: of groups this broker; of transactions and share groups it says honestly that there is none yet.
 local brokers = require "spec.support.broker"
+local clients = require "spec.support.client"
 local malformed = require "spec.support.malformed"
 
 local ID = "eHh4eHh4eHh4eHh4eHh4eA"
@@ -11,6 +12,9 @@ describe("FindCoordinator", function()
   setup(function()
     broker = brokers.start()
     client = broker:connect()
+    clients.wait_until("the topic of groups is there", function()
+      return client:ask("FindCoordinator", 0, { key = "g" }).error_code == 0
+    end)
   end)
   teardown(function() assert.equal(0, broker:stop()) end)
 
@@ -25,17 +29,18 @@ describe("FindCoordinator", function()
       assert.equal(key, answer.coordinators[1].key)
       answer = answer.coordinators[1]
     end
-    assert.equal(-1, answer.node_id)
-    assert.equal("", answer.host)
-    assert.equal(-1, answer.port)
+    local is_found = answer.error_code == 0
+    assert.equal(is_found and 1 or -1, answer.node_id)
+    assert.equal(is_found and "127.0.0.1" or "", answer.host)
+    assert.equal(is_found and broker.port or -1, answer.port)
     if version >= 1 then assert.is_string(answer.error_message) end
     return answer.error_code
   end
 
   for version = 0, 6 do
-    it(("answers 15 for a group in version %d, also with an empty name"):format(version), function()
-      assert.equal(15, code_of(version, "g", 0))
-      assert.equal(15, code_of(version, "", 0))
+    it(("names this broker for a group in version %d, also with an empty name"):format(version), function()
+      assert.equal(0, code_of(version, "g", 0))
+      assert.equal(0, code_of(version, "", 0))
     end)
   end
 
@@ -76,17 +81,26 @@ describe("FindCoordinator", function()
     end
   end)
 
-  it("is told to the log, with peer and group, once for many that ask in vain", function()
-    local other = brokers.start()
+  it("answers 15 to the first one that asks, and has the topic made with the configs of the broker", function()
+    local other = brokers.start { set = { "offsets_topic_num_partitions=7", "offsets_topic_segment_bytes=1048576",
+      "auto_create_topics_enable=false" } }
     local asking = other:connect()
-    for _ = 1, 3 do asking:ask("FindCoordinator", 4, { coordinator_keys = { "pay\nroll" }, key_type = 0 }) end
-    asking:ask("FindCoordinator", 0, { key = "h" })
+    assert.equal(15, asking:ask("FindCoordinator", 4, { coordinator_keys = { "g" }, key_type = 0 }).coordinators[1].error_code)
+    clients.wait_until("the topic is there", function()
+      return asking:ask("FindCoordinator", 0, { key = "g" }).error_code == 0
+    end)
+    local topic = asking:ask("Metadata", 5, { topics = { { name = "__consumer_offsets" } } }).topics[1]
+    assert.equal(7, #topic.partitions)
+    assert.is_true(topic.is_internal)
+    local configs = {}
+    for _, config in ipairs(asking:ask("DescribeConfigs", 1, { resources = { { resource_type = 2,
+      resource_name = "__consumer_offsets" } } }).results[1].configs) do
+      configs[config.name] = config.value
+    end
+    assert.same({ "compact", "producer", "1048576" },
+      { configs["cleanup.policy"], configs["compression.type"], configs["segment.bytes"] })
     asking:close()
     assert.equal(0, other:stop())
-    local said = {}
-    for line in other:log():gmatch " warn  ([^\n]*coordinator[^\n]*)" do said[#said + 1] = line:gsub("^127%.0%.0%.1:%d+", "PEER") end
-    assert.same({ "PEER asked for the coordinator of group 'pay\\x0aroll': consumer groups are not served yet; it will wait "
-      .. "for ever: read by partition (assign)" }, said)
   end)
 
   it("is told to the log for transactions", function()
@@ -102,6 +116,6 @@ describe("FindCoordinator", function()
   it("closes the connection on a request that ends early, at every length", function()
     assert.is_nil(malformed.first_accepted_prefix(broker, "FindCoordinator", 6, { coordinator_keys = { "a", "bc" } }))
     assert.is_nil(malformed.first_accepted_prefix(broker, "FindCoordinator", 0, { key = "abc" }))
-    assert.equal(15, code_of(6, "g", 0))
+    assert.equal(0, code_of(6, "g", 0))
   end)
 end)

@@ -65,7 +65,7 @@ end
 
 --- Makes a shard on an empty log.
 ---
----@param options table?  seed, topics (name to partitions), config (struct group_config), log (records to load)
+---@param options table?  seed, topics (name to partitions), config (struct group_settings), log (records to load)
 function M.new(options)
   options = options or {}
   local self = setmetatable({
@@ -75,6 +75,8 @@ function M.new(options)
   self.driver = C.shard_driver_new(self.seed)
   for name, value in pairs(self.config) do self.driver.config[name] = value end
   for name, partitions in pairs(options.topics or {}) do self:topic(name, partitions) end
+  for name, bytes in pairs(options.topic_ids or {}) do self:set_topic_id(name, bytes) end
+  self.topic_serial = options.topic_serial or self.topic_serial
   self.shard = self.driver.shard
   for _, record in ipairs(options.log or {}) do
     self:replay(record)
@@ -94,7 +96,20 @@ end
 --- Sets a topic of the cluster; 0 partitions: it goes.
 function Shard:topic(name, partitions, is_internal)
   C.shard_driver_topic(self.driver, name, partitions, is_internal or false)
+  if partitions > 0 and not self.topics[name] then
+    -- One that comes back has another id, also in a shard that was loaded meanwhile.
+    self.topic_serial = (self.topic_serial or 0) + 1
+    self:set_topic_id(name, "T" .. string.char(self.topic_serial % 256, math.floor(self.topic_serial / 256))
+      .. ("\0"):rep(12) .. "\1")
+  end
   self.topics[name] = partitions > 0 and partitions or nil
+end
+
+--- Gives a topic an id of 16 bytes.
+function Shard:set_topic_id(name, bytes)
+  local id = ffi.new "struct uuid"
+  ffi.copy(id.bytes, bytes, 16)
+  C.shard_driver_set_topic_id(self.driver, name, id)
 end
 
 --- The id of a topic, as bytes.
@@ -110,8 +125,8 @@ end
 ---@param version integer
 ---@param group string?   nil: of no group
 ---@param body table?     what is left out has its default
----@param options table?  client_id, client_host, is_stable
----@return table call     response: its answer, nil while there is none
+---@param options table?  client_id, client_host, is_stable, wants_beat
+---@return table call     response: its answer, nil while there is none; beat: of a heartbeat, the caller's reference
 function Shard:call(api, version, group, body, options)
   options = options or {}
   local kind = assert(APIS[api], api)
@@ -128,6 +143,7 @@ function Shard:call(api, version, group, body, options)
   call.c = C.shard_call_new(kind.key, version, group, group and #group or -1, call.body, out, ffi.sizeof(out),
     options.client_id or "client", options.client_host or "/127.0.0.1")
   call.c.request.is_stable = options.is_stable or false
+  call.c.request.wants_beat = options.wants_beat or false
   self.calls[call.at] = call
   C.shard_call_handle(self.driver, call.c, self.now_ms)
   self:run()
@@ -153,6 +169,7 @@ function Shard:run()
   for _, call in ipairs(self.calls) do
     if call.c.is_done then
       call.response = plain(walk.struct_value(call.struct, ffi.cast("struct " .. call.struct.c .. " *", call.c.response)))
+      call.beat = call.c.request.beat ~= nil and call.c.request.beat or nil
       C.shard_call_free(call.c)
       call.c, call.body, call.keep = nil, nil, nil
     else
@@ -250,8 +267,10 @@ end
 --- Another shard with what this one's log says.
 function Shard:reloaded(options)
   options = options or {}
-  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, log = self.log,
-    now_ms = self.now_ms }
+  local ids = {}
+  for name in pairs(self.topics) do ids[name] = self:topic_id(name) end
+  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, topic_ids = ids, topic_serial = self.topic_serial,
+    log = self.log, now_ms = self.now_ms }
   return made
 end
 

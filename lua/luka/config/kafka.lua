@@ -39,8 +39,6 @@ M.FAMILIES = {
 
 --- What only topics with a feature that is to come would heed: setting it is no error, as clients do, but does nothing.
 M.IDLE = {
-  ["delete.retention.ms"] = "compaction", ["max.compaction.lag.ms"] = "compaction",
-  ["min.compaction.lag.ms"] = "compaction", ["min.cleanable.dirty.ratio"] = "compaction",
   ["errors.deadletterqueue.group.enable"] = "share groups",
   ["follower.replication.throttled.replicas"] = "replication", ["leader.replication.throttled.replicas"] = "replication",
   ["local.retention.bytes"] = "tiered storage", ["local.retention.ms"] = "tiered storage",

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ConsumerGroupHeartbeat, 0 to 1: what members of consumer groups send (KIP-848). The group's shard does it all
+// (core/coordinator/consumer_heartbeat.c).
+#include "api/group_call.h"
+#include "api/handlers.h"
+#include "api/request.h"
+#include "wire/consumer_group_heartbeat.h"
+#include "wire/error_codes.h"
+
+/// The state of a request.
+struct consumer_heartbeat {
+  struct group_call call;                             ///< to the group
+  struct wire_consumer_group_heartbeat_response resp; ///< its answer
+};
+
+static void consumer_heartbeat_done(struct group_call *call)
+{
+  struct consumer_heartbeat *beat = CONTAINER_OF(call, struct consumer_heartbeat, call);
+  struct arena arena = call->arena;
+  request_respond(call->req, &beat->resp);
+  arena_destroy(&arena);
+}
+
+/// How many partitions and topics a request names.
+static int64_t consumer_heartbeat_count(const struct wire_consumer_group_heartbeat_request *body)
+{
+  int64_t count = body->subscribed_topic_names_count > 0 ? body->subscribed_topic_names_count : 0;
+  for (int32_t i = 0; i < body->topic_partitions_count; i++) {
+    count += 1 + (int64_t)body->topic_partitions[i].partitions_count;
+  }
+  return count;
+}
+
+void consumer_group_heartbeat_handle(struct request *req)
+{
+  const struct wire_consumer_group_heartbeat_request *body = req->body;
+  if (!request_check_count(req, consumer_heartbeat_count(body))) {
+    return;
+  }
+  struct consumer_heartbeat *beat = arena_zalloc(&req->arena, sizeof *beat);
+  wire_consumer_group_heartbeat_response_init(&beat->resp);
+  group_call_init(&beat->call, req, body->group_id, body, &beat->resp, consumer_heartbeat_done);
+  group_call_submit(&beat->call);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ListGroups, 0 to 5: all groups that this broker coordinates, from all its shards. Filters by state (version 4) and
+// type (version 5) ignore case. A shard that is being loaded is not waited for: the answer is then
+// COORDINATOR_LOAD_IN_PROGRESS, since a list that lacks groups would be believed.
+#include "api/group_calls.h"
+#include "api/api.h"
+#include "api/handlers.h"
+#include "api/request.h"
+#include "coordinator/coordinator.h"
+#include "metadata/image.h"
+#include "wire/error_codes.h"
+#include "wire/list_groups.h"
+
+/// A request under way.
+struct list_groups {
+  struct wire_list_groups_response *parts; ///< of each shard
+  int32_t count;                           ///< shards
+};
+
+/// What one answer takes of a shard's: groups, or an error of those that concern the list.
+static void list_groups_take(const struct wire_list_groups_response *part, struct wire_list_groups_response *response)
+{
+  if (part->error_code == WIRE_NOT_COORDINATOR) {
+    return; // another broker's
+  }
+  if (part->error_code != WIRE_NONE) {
+    response->error_code = part->error_code;
+    return;
+  }
+  for (int32_t i = 0; i < part->groups_count; i++) {
+    response->groups[response->groups_count++] = part->groups[i];
+  }
+}
+
+static void list_groups_done(struct group_calls *calls)
+{
+  struct request *req = group_calls_request(calls);
+  const struct list_groups *work = req->state;
+  int32_t total = 0;
+  for (int32_t i = 0; i < work->count; i++) {
+    total += work->parts[i].groups_count > 0 ? work->parts[i].groups_count : 0;
+  }
+  struct wire_list_groups_response response;
+  wire_list_groups_response_init(&response);
+  response.groups = request_array(req, total, sizeof *response.groups);
+  for (int32_t i = 0; i < work->count; i++) {
+    list_groups_take(&work->parts[i], &response);
+  }
+  if (response.error_code != WIRE_NONE) {
+    response.groups_count = 0;
+  }
+  group_calls_respond(calls, &response);
+}
+
+void list_groups_handle(struct request *req)
+{
+  const struct wire_list_groups_request *body = req->body;
+  if (!request_check_count(req, (int64_t)body->states_filter_count + body->types_filter_count)) {
+    return;
+  }
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  const struct metadata_topic *topic = metadata_image_topic(image, COORDINATOR_TOPIC, sizeof COORDINATOR_TOPIC - 1);
+  struct list_groups *work = request_array(req, 1, sizeof *work);
+  work->count = topic == NULL ? 0 : topic->partition_count;
+  work->parts = request_array(req, work->count, sizeof *work->parts);
+  req->state = work;
+  struct group_calls *calls = group_calls_new(req, work->count, list_groups_done);
+  for (int32_t i = 0; i < work->count; i++) {
+    wire_list_groups_response_init(&work->parts[i]);
+    group_calls_set_shard(calls, i, i, body, &work->parts[i]);
+  }
+  group_calls_submit(calls);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// OffsetFetch, 0 to 10: what groups have committed.
+//
+//   version  rule
+//   2        an error of the whole group; null topics: all that are committed
+//   7        require_stable: UNSTABLE_OFFSET_COMMIT where a transaction may be about to change an offset
+//   8        several groups
+//   10       topics by id: an unknown one is UNKNOWN_TOPIC_ID. Of all that are committed those that are there
+//
+// Topics and partitions that are not there have no offset, which is no error. A partition named twice is answered
+// twice, and so is a group.
+#include "api/api.h"
+#include "api/group_call.h"
+#include "api/handlers.h"
+#include "api/request.h"
+#include "base/mem.h"
+#include "metadata/image.h"
+#include "wire/error_codes.h"
+#include "wire/offset_fetch.h"
+
+enum {
+  OFFSET_FETCH_GROUPS = 8, // first version with several groups
+  OFFSET_FETCH_IDS = 10,   // first version with topic ids
+};
+
+struct offset_fetch;
+
+/// One group of a request.
+struct offset_fetch_group {
+  struct group_call call;                                                  ///< to the group
+  struct offset_fetch *fetch;                                              ///< the request
+  struct wire_offset_fetch_request_offset_fetch_request_group asked;       ///< what it is asked: topics that are known
+  struct wire_offset_fetch_response_offset_fetch_response_group resp;      ///< what it answers
+  struct wire_offset_fetch_response_offset_fetch_response_topics *unknown; ///< topics whose id is not known
+  int32_t unknown_count;                                                   ///< how many
+};
+
+/// The state of a request.
+struct offset_fetch {
+  struct request *req;               ///< the request
+  struct offset_fetch_group *groups; ///< in its order
+  int32_t count;                     ///< how many
+  int32_t pending;                   ///< those that are not answered, and one while they are asked
+};
+
+// ---- the answer ----
+
+/// Turns names into ids; topics that are no more are left out.
+static void offset_fetch_name_ids(struct offset_fetch_group *group, const struct metadata_image *image)
+{
+  int32_t kept = 0;
+  for (int32_t i = 0; i < group->resp.topics_count; i++) {
+    struct wire_offset_fetch_response_offset_fetch_response_topics topic = group->resp.topics[i];
+    const struct metadata_topic *found = metadata_image_topic(image, topic.name.data, (size_t)topic.name.length);
+    if (found != NULL) {
+      topic.topic_id = found->id;
+      group->resp.topics[kept++] = topic;
+    }
+  }
+  group->resp.topics_count = kept;
+}
+
+/// Adds the topics whose ids are not known.
+static void offset_fetch_add_unknown(struct offset_fetch_group *group)
+{
+  struct request *req = group->fetch->req;
+  int32_t total = group->resp.topics_count + group->unknown_count;
+  struct wire_offset_fetch_response_offset_fetch_response_topics *all = request_array(req, total, sizeof *all);
+  for (int32_t i = 0; i < total; i++) {
+    all[i] = i < group->resp.topics_count ? group->resp.topics[i] : group->unknown[i - group->resp.topics_count];
+  }
+  group->resp.topics = all;
+  group->resp.topics_count = total;
+}
+
+/// The answer of versions up to 7, which has one group.
+static void offset_fetch_flatten(struct offset_fetch *fetch, struct wire_offset_fetch_response *resp)
+{
+  const struct wire_offset_fetch_response_offset_fetch_response_group *group = &fetch->groups[0].resp;
+  resp->error_code = group->error_code;
+  resp->topics_count = group->topics_count;
+  resp->topics = request_array(fetch->req, group->topics_count, sizeof *resp->topics);
+  for (int32_t i = 0; i < group->topics_count; i++) {
+    const struct wire_offset_fetch_response_offset_fetch_response_topics *from = &group->topics[i];
+    struct wire_offset_fetch_response_offset_fetch_response_topic *to = &resp->topics[i];
+    to->name = from->name;
+    to->partitions_count = from->partitions_count;
+    to->partitions = request_array(fetch->req, from->partitions_count, sizeof *to->partitions);
+    for (int32_t j = 0; j < from->partitions_count; j++) {
+      to->partitions[j] = (struct wire_offset_fetch_response_offset_fetch_response_partition){
+          .partition_index = from->partitions[j].partition_index,
+          .committed_offset = from->partitions[j].committed_offset,
+          .committed_leader_epoch = from->partitions[j].committed_leader_epoch,
+          .metadata = from->partitions[j].metadata,
+          .error_code = from->partitions[j].error_code,
+      };
+    }
+  }
+}
+
+static void offset_fetch_answer(struct offset_fetch *fetch)
+{
+  struct request *req = fetch->req;
+  struct wire_offset_fetch_response resp;
+  wire_offset_fetch_response_init(&resp);
+  // The answer is made of what the groups allocated, and the request goes with it: their memory after that.
+  struct arena *arenas = mem_array((size_t)fetch->count + 1, sizeof *arenas);
+  int32_t count = fetch->count;
+  if (req->version < OFFSET_FETCH_GROUPS) {
+    offset_fetch_flatten(fetch, &resp);
+  } else {
+    resp.groups_count = count;
+    resp.groups = request_array(req, count, sizeof *resp.groups);
+  }
+  for (int32_t i = 0; i < count; i++) {
+    arenas[i] = fetch->groups[i].call.arena;
+    if (req->version >= OFFSET_FETCH_GROUPS) {
+      resp.groups[i] = fetch->groups[i].resp;
+    }
+  }
+  request_respond(req, &resp);
+  for (int32_t i = 0; i < count; i++) {
+    arena_destroy(&arenas[i]);
+  }
+  mem_free(arenas);
+}
+
+static void offset_fetch_release(struct offset_fetch *fetch)
+{
+  if (--fetch->pending == 0) {
+    offset_fetch_answer(fetch);
+  }
+}
+
+static void offset_fetch_done(struct group_call *call)
+{
+  struct offset_fetch_group *group = CONTAINER_OF(call, struct offset_fetch_group, call);
+  if (call->req->version >= OFFSET_FETCH_IDS && group->resp.error_code == WIRE_NONE) {
+    if (group->asked.topics_count < 0) {
+      offset_fetch_name_ids(group, metadata_cache_get(call->req->api->metadata));
+    } else if (group->unknown_count > 0) {
+      offset_fetch_add_unknown(group);
+    }
+  }
+  offset_fetch_release(group->fetch);
+}
+
+// ---- the request ----
+
+/// A topic whose id is not known, as it is answered.
+static void offset_fetch_unknown(struct offset_fetch_group *group,
+                                 const struct wire_offset_fetch_request_offset_fetch_request_topics *asked)
+{
+  struct wire_offset_fetch_response_offset_fetch_response_topics *out = &group->unknown[group->unknown_count++];
+  wire_offset_fetch_response_offset_fetch_response_topics_init(out);
+  out->topic_id = asked->topic_id;
+  out->partitions_count = asked->partition_indexes_count;
+  out->partitions = request_array(group->fetch->req, out->partitions_count, sizeof *out->partitions);
+  for (int32_t i = 0; i < out->partitions_count; i++) {
+    wire_offset_fetch_response_offset_fetch_response_partitions_init(&out->partitions[i]);
+    out->partitions[i].partition_index = asked->partition_indexes[i];
+    out->partitions[i].committed_offset = -1;
+    out->partitions[i].metadata = wire_string_from("");
+    out->partitions[i].error_code = WIRE_UNKNOWN_TOPIC_ID;
+  }
+}
+
+/// Finds the names of topics that are asked for by id.
+static void offset_fetch_find_names(struct offset_fetch_group *group, const struct metadata_image *image)
+{
+  struct request *req = group->fetch->req;
+  int32_t count = group->asked.topics_count;
+  const struct wire_offset_fetch_request_offset_fetch_request_topics *topics = group->asked.topics;
+  group->unknown = request_array(req, count, sizeof *group->unknown);
+  group->asked.topics = request_array(req, count, sizeof *group->asked.topics);
+  group->asked.topics_count = 0;
+  for (int32_t i = 0; i < count; i++) {
+    const struct metadata_topic *found = metadata_image_topic_by_id(image, &topics[i].topic_id);
+    if (found == NULL) {
+      offset_fetch_unknown(group, &topics[i]);
+      continue;
+    }
+    struct wire_offset_fetch_request_offset_fetch_request_topics *to =
+        &group->asked.topics[group->asked.topics_count++];
+    *to = topics[i];
+    // The image may go before the group has answered.
+    to->name = wire_string_from(arena_strndup(&req->arena, found->name, (size_t)found->name_length));
+  }
+}
+
+/// The one group of versions up to 7 in the form of later ones.
+static void offset_fetch_only(struct request *req, struct wire_offset_fetch_request_offset_fetch_request_group *out)
+{
+  const struct wire_offset_fetch_request *body = req->body;
+  wire_offset_fetch_request_offset_fetch_request_group_init(out);
+  out->group_id = body->group_id;
+  out->topics_count = body->topics_count;
+  out->topics = request_array(req, body->topics_count, sizeof *out->topics);
+  for (int32_t i = 0; i < body->topics_count; i++) {
+    out->topics[i].name = body->topics[i].name;
+    out->topics[i].partition_indexes = body->topics[i].partition_indexes;
+    out->topics[i].partition_indexes_count = body->topics[i].partition_indexes_count;
+  }
+}
+
+/// How much a request names: groups, topics, partitions.
+static int64_t offset_fetch_count(const struct offset_fetch *fetch)
+{
+  int64_t count = fetch->count;
+  for (int32_t i = 0; i < fetch->count; i++) {
+    for (int32_t j = 0; j < fetch->groups[i].asked.topics_count; j++) {
+      count += 1 + (int64_t)fetch->groups[i].asked.topics[j].partition_indexes_count;
+    }
+  }
+  return count;
+}
+
+void offset_fetch_handle(struct request *req)
+{
+  const struct wire_offset_fetch_request *body = req->body;
+  bool is_one = req->version < OFFSET_FETCH_GROUPS;
+  struct offset_fetch *fetch = arena_zalloc(&req->arena, sizeof *fetch);
+  fetch->req = req;
+  fetch->count = is_one ? 1 : body->groups_count;
+  if (!request_check_count(req, fetch->count)) {
+    return;
+  }
+  fetch->groups = request_array(req, fetch->count, sizeof *fetch->groups);
+  for (int32_t i = 0; i < fetch->count; i++) {
+    if (is_one) {
+      offset_fetch_only(req, &fetch->groups[i].asked);
+    } else {
+      fetch->groups[i].asked = body->groups[i];
+    }
+  }
+  if (!request_check_count(req, offset_fetch_count(fetch))) {
+    return;
+  }
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  fetch->pending = fetch->count + 1;
+  for (int32_t i = 0; i < fetch->count; i++) {
+    struct offset_fetch_group *group = &fetch->groups[i];
+    group->fetch = fetch;
+    if (req->version >= OFFSET_FETCH_IDS && group->asked.topics_count >= 0) {
+      offset_fetch_find_names(group, image);
+    }
+    wire_offset_fetch_response_offset_fetch_response_group_init(&group->resp);
+    group->resp.group_id = group->asked.group_id;
+    group_call_init(&group->call, req, group->asked.group_id, &group->asked, &group->resp, offset_fetch_done);
+    group->call.request.is_stable = body->require_stable;
+  }
+  for (int32_t i = 0; i < fetch->count; i++) {
+    group_call_submit(&fetch->groups[i].call);
+  }
+  offset_fetch_release(fetch);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SyncGroup, 0 to 5: a member takes its assignment, the leader brings all: coordinator/classic_sync.c.
+#include "api/group_calls.h"
+#include "api/handlers.h"
+#include "api/request.h"
+#include "wire/sync_group.h"
+
+void sync_group_handle(struct request *req)
+{
+  const struct wire_sync_group_request *body = req->body;
+  if (!request_check_count(req, body->assignments_count)) {
+    return;
+  }
+  struct wire_sync_group_response *response = request_array(req, 1, sizeof *response);
+  wire_sync_group_response_init(response);
+  group_calls_forward(req, body->group_id, response);
+}

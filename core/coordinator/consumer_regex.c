@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Subscriptions by regular expression. The broker looks for the topics, once for all members with one expression, and
+// writes what it found: when somebody comes with a new one, and when topics came or went, at most every ten seconds.
+// Topics that are Kafka's own are never among them.
+#include <stdlib.h>
+#include <string.h>
+
+#include "coordinator/consumer_private.h"
+#include "coordinator/group_regex.h"
+
+enum { REGEX_FEW = 16 };
+
+const struct consumer_regex *consumer_change_regex(const struct consumer_change *change, struct wire_string text)
+{
+  for (int32_t i = 0; i < change->regex_count; i++) {
+    if (wire_string_equal(change->regexes[i].text, text)) {
+      return &change->regexes[i];
+    }
+  }
+  return consumer_regex_find(change->base, text);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+  return consumer_text_compare(*(const struct wire_string *)a, *(const struct wire_string *)b);
+}
+
+/// Names of the topics that match, sorted; in the change's arena, the names themselves borrowed for the turn.
+static struct wire_string *matching_topics(const struct consumer_change *change, const struct group_regex *regex,
+                                           int32_t *count)
+{
+  const struct group_shard_topics *topics = group_shard_topics(change->group->shard);
+  int32_t room = REGEX_FEW;
+  struct wire_string *names = arena_alloc(change->arena, (size_t)room * sizeof *names);
+  const char *name = NULL;
+  int32_t length = 0;
+  struct uuid id;
+  int32_t partitions = 0;
+  bool is_internal = false;
+  *count = 0;
+  for (int32_t i = 0; topics->at(topics->arg, i, &name, &length, &id, &partitions, &is_internal); i++) {
+    if (is_internal || !group_regex_matches(regex, name, length)) {
+      continue;
+    }
+    if (*count == room) {
+      struct wire_string *more = arena_alloc(change->arena, (size_t)room * 2 * sizeof *more);
+      memcpy(more, names, (size_t)room * sizeof *names);
+      names = more;
+      room *= 2;
+    }
+    names[(*count)++] = (struct wire_string){.data = name, .length = length};
+  }
+  if (*count > 1) {
+    qsort(names, (size_t)*count, sizeof *names, compare_texts);
+  }
+  return names;
+}
+
+static bool has_topics(const struct consumer_regex *regex, const struct wire_string *names, int32_t count)
+{
+  if (regex->value.topics_count != count) {
+    return false;
+  }
+  for (int32_t i = 0; i < count; i++) {
+    if (!wire_string_equal(regex->value.topics[i], names[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Looks for the topics of an expression, and writes them when they are others than before.
+///
+/// @param[out] bump  set when they are
+static void resolve(struct consumer_change *change, struct wire_string text, bool *bump)
+{
+  const char *why = NULL;
+  struct group_regex *regex = group_regex_new(text.data, text.length, &why);
+  // One that is none after all, in a log that others wrote, matches nothing.
+  int32_t count = 0;
+  struct wire_string *names = regex != NULL ? matching_topics(change, regex, &count) : NULL;
+  group_regex_delete(regex);
+  const struct consumer_regex *known = consumer_regex_find(change->base, text);
+  if (known != NULL && has_topics(known, names, count)) {
+    return;
+  }
+  struct consumer_regex *fresh = arena_zalloc(change->arena, ((size_t)change->regex_count + 1) * sizeof *fresh);
+  if (change->regex_count > 0) {
+    memcpy(fresh, change->regexes, (size_t)change->regex_count * sizeof *fresh);
+  }
+  fresh[change->regex_count] = (struct consumer_regex){
+      .text = text,
+      .value = {.topics = names, .topics_count = count, .version = change->topics_version, .timestamp = change->now_ms},
+  };
+  change->regexes = fresh;
+  consumer_write_regex(change, &fresh[change->regex_count]);
+  change->regex_count++;
+  *bump = true;
+}
+
+const char *consumer_check_regex(struct wire_string text)
+{
+  const char *why = NULL;
+  group_regex_delete(group_regex_new(text.data, text.length, &why));
+  return why;
+}
+
+/// Looks again for the topics of all expressions that members have.
+static void refresh(struct consumer_change *change, bool *bump)
+{
+  int32_t count = 0;
+  const struct consumer_member *const *members = consumer_change_members(change, &count);
+  for (int32_t i = 0; i < count; i++) {
+    struct wire_string text = members[i]->metadata.subscribed_topic_regex;
+    bool is_done = !consumer_text_is_set(text);
+    for (int32_t j = 0; j < i && !is_done; j++) {
+      is_done = wire_string_equal(members[j]->metadata.subscribed_topic_regex, text);
+    }
+    if (!is_done) {
+      resolve(change, text, bump);
+    }
+  }
+  change->has_regex_refresh = true;
+}
+
+void consumer_update_regexes(struct consumer_change *change, bool *bump)
+{
+  const struct consumer_group *base = change->base;
+  const struct consumer_member *before = change->old != NULL      ? change->old
+                                         : change->gone_count > 0 ? change->gone[0]
+                                                                  : NULL;
+  struct wire_string old_text = before != NULL ? before->metadata.subscribed_topic_regex : wire_string_from("");
+  struct wire_string text = change->next.metadata.subscribed_topic_regex;
+  if (consumer_text_compare(old_text, text) != 0) {
+    if (consumer_text_is_set(text) && consumer_regex_find(base, text) == NULL) {
+      resolve(change, text, bump);
+    }
+    if (consumer_regex_find(base, old_text) != NULL && consumer_regex_members(base, old_text, before) == 0) {
+      consumer_write_regex_tombstone(change, old_text);
+    }
+    *bump = true;
+  }
+  int64_t since_ms = change->now_ms - base->regex_ms;
+  if (base->regex_count > 0 && base->topics_version != change->topics_version &&
+      (since_ms < 0 || since_ms >= CONSUMER_REGEX_REFRESH_MS)) {
+    refresh(change, bump);
+  }
+}

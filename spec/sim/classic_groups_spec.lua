@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Classic groups under random schedules (spec/support/classic_sim.lua). Each run has seeds of its own, printed;
+-- SIM_SEED=n runs one schedule again, SIM_RUNS=n that many of them, from SIM_SEED if it is given.
+local sim = require "spec.support.classic_sim"
+
+local first = tonumber(os.getenv "SIM_SEED")
+local runs = tonumber(os.getenv "SIM_RUNS") or first and 1 or 60
+first = first or os.time() % 1000000 * 1000
+
+local function each_seed(options)
+  print(("SIM_SEED=%d SIM_RUNS=%d"):format(first, runs))
+  for seed = first, first + runs - 1 do sim.run(seed, options) end
+end
+
+describe("a classic group", function()
+  it("gives each member one assignment, whoever comes, goes, dies or fails, and always settles", function()
+    each_seed { steps = 300 }
+  end)
+
+  it("throws nobody out who keeps all appointments", function()
+    each_seed { steps = 150, faults = false }
+  end)
+end)
