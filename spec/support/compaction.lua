@@ -124,7 +124,8 @@ function M.strays(folder)
   local pipe = io.popen(("ls -A '%s'"):format(folder))
   for name in pipe:lines() do
     local base = name:match "^(%d+)%.%a+$"
-    if name ~= "leader-epoch-checkpoint" and name ~= "partition.metadata" and not base and not name:find ".log.cut" then names[#names + 1] = name end
+    local is_known = base or name == "leader-epoch-checkpoint" or name == "partition.metadata" or name:find ".log.cut"
+    if not is_known then names[#names + 1] = name end
   end
   pipe:close()
   return names
