@@ -56,7 +56,7 @@ INSTALL_ROOT := $(DESTDIR)$(or $(PREFIX),/usr/local)
 # ---- flags ----
 
 VERSION := $(shell sed -n 's/^## \[*\([0-9][0-9a-z.-]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
-PACKAGES := luajit libuv zlib liblz4 libzstd lmdb libisal jansson libxxhash re2
+PACKAGES := luajit libuv zlib liblz4 libzstd lmdb libisal jansson libcrypto libxxhash re2
 WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wformat=2 -Wno-format-nonliteral -Werror
 CPPFLAGS += -D_GNU_SOURCE -DLUKA_VERSION='"$(VERSION)"' -Icore -I$(GEN) $(PKG_CFLAGS)
 CFLAGS ?= -O2 -g
@@ -98,8 +98,8 @@ run: ## set up, build, start the broker with config.lua (ARGS="--set workers=2")
 
 test: ## set up, build, run the specs (SPEC=spec/unit/log, SAN=1, SAN=thread)
 	$(Q)scripts/setup build test $(if $(findstring clang,$(CC)),clang)
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/limit $(OUT)/pages $(OUT)/faults.so"
-	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --faults $(OUT)/faults.so --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/groups $(OUT)/limit $(OUT)/pages $(OUT)/faults.so"
+	$(Q)scripts/test --runner $(RUNNER) --program $(PROGRAM) --load $(OUT)/load --groups $(OUT)/groups --faults $(OUT)/faults.so --out $(OUT) $(if $(SAN),--san $(SAN)) $(SPEC)
 
 lint: ## formatting, layers, clang-tidy, luacheck
 	$(Q)scripts/setup lint
@@ -117,7 +117,7 @@ format: ## format the C sources
 
 bench: ## measure Luka beside Apache Kafka and the machine's limit (ROUNDS=5 ONLY=produce,fetch KAFKA=0)
 	$(Q)scripts/setup build bench
-	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/limit $(OUT)/pages $(OUT)/syncs.so"
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/groups $(OUT)/limit $(OUT)/pages $(OUT)/syncs.so"
 	$(Q)LUKA_PROGRAM=$(PROGRAM) LUKA_TEST_TMP=build/bench/tmp $(RUNNER) --run scripts/bench/run.lua $(OUT) $(ARGS)
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
@@ -196,9 +196,12 @@ $(RUNNER): $(SPEC_OBJ) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-$(OUT)/load: $(patsubst %.c,$(OUT)/%.o,scripts/bench/histogram.c $(sort $(wildcard scripts/bench/load*.c))) $(OBJ)
+MEASURING := scripts/bench/client.c scripts/bench/cpu.c scripts/bench/histogram.c
+$(OUT)/load $(OUT)/groups: $(OUT)/%: $(patsubst %.c,$(OUT)/%.o,$(MEASURING)) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+$(OUT)/load: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/load*.c)))
+$(OUT)/groups: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard scripts/bench/groups*.c)))
 
 $(OUT)/limit $(OUT)/pages: $(OUT)/%: $(OUT)/scripts/bench/%.o $(OBJ)
 	$(call say,link $@)

@@ -36,6 +36,17 @@ group_max_size=
 group_min_session_timeout_ms=
 id=
 listen=
+log_cleaner_backoff_ms=
+log_cleaner_dedupe_buffer_size=
+log_cleaner_delete_retention_ms=
+log_cleaner_enable=
+log_cleaner_io_buffer_load_factor=
+log_cleaner_io_buffer_size=
+log_cleaner_io_max_bytes_per_second=
+log_cleaner_max_compaction_lag_ms=
+log_cleaner_min_cleanable_ratio=
+log_cleaner_min_compaction_lag_ms=
+log_cleaner_threads=
 log_cleanup_policy=
 log_dir_reserve_bytes=
 log_flush_interval_messages=
@@ -88,6 +99,9 @@ offsets_topic_segment_bytes=
 producer_id_expiration_ms=
 queued_max_request_bytes=
 replica_high_watermark_checkpoint_interval_ms=
+sasl_kerberos_min_time_before_relogin=
+sasl_kerberos_ticket_renew_jitter=
+sasl_kerberos_ticket_renew_window_factor=
 socket_listen_backlog_size=
 socket_receive_buffer_bytes=
 socket_request_max_bytes=
@@ -139,6 +153,17 @@ leader_replication_throttled_replicas
 listen
 local_retention_bytes
 local_retention_ms
+log_cleaner_backoff_ms
+log_cleaner_dedupe_buffer_size
+log_cleaner_delete_retention_ms
+log_cleaner_enable
+log_cleaner_io_buffer_load_factor
+log_cleaner_io_buffer_size
+log_cleaner_io_max_bytes_per_second
+log_cleaner_max_compaction_lag_ms
+log_cleaner_min_cleanable_ratio
+log_cleaner_min_compaction_lag_ms
+log_cleaner_threads
 log_cleanup_policy
 log_dir_reserve_bytes
 log_flush_interval_messages
@@ -208,6 +233,9 @@ replica_high_watermark_checkpoint_interval_ms
 replication_factor
 retention_bytes
 retention_ms
+sasl_kerberos_min_time_before_relogin
+sasl_kerberos_ticket_renew_jitter
+sasl_kerberos_ticket_renew_window_factor
 segment_bytes
 segment_index_bytes
 segment_jitter_ms
@@ -229,7 +257,7 @@ _luka_options()
   reload) echo "--json --set --log-format --debug -h --help --version" ;;
   dump) echo "-r --records -o --offset -c --count --verify --json --log-format --debug -h --help --version" ;;
   produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks --null -b --broker -X --property --log-format --debug -h --help --version" ;;
-  consume) echo "-o --from -c --count -e --exit -p --partition -f --format --json -b --broker -X --property --log-format --debug -h --help --version" ;;
+  consume) echo "-o --from -c --count -e --exit -p --partition -g --group -f --format --json -b --broker -X --property --log-format --debug -h --help --version" ;;
   version) echo "--log-format --debug -h --help --version" ;;
   help) echo "--log-format --debug -h --help --version" ;;
   esac
@@ -244,7 +272,7 @@ _luka_valued()
   reload) echo "--set --log-format" ;;
   dump) echo "-o --offset -c --count --log-format" ;;
   produce) echo "-k --key-separator -p --partition -H --header -z --compression -a --acks -b --broker -X --property --log-format" ;;
-  consume) echo "-o --from -c --count -p --partition -f --format -b --broker -X --property --log-format" ;;
+  consume) echo "-o --from -c --count -p --partition -g --group -f --format -b --broker -X --property --log-format" ;;
   version) echo "--log-format" ;;
   help) echo "--log-format" ;;
   esac
@@ -300,6 +328,7 @@ _luka_setting()
   data) _luka_file ;;
   delete_topic_enable) _luka_word "true false" ;;
   group_consumer_migration_policy) _luka_word "disabled downgrade upgrade bidirectional" ;;
+  log_cleaner_enable) _luka_word "true false" ;;
   log_cleanup_policy) _luka_word "compact delete" ;;
   log_level) _luka_word "error warn info debug" ;;
   log_message_timestamp_type) _luka_word "CreateTime LogAppendTime" ;;

@@ -21,6 +21,17 @@
 ---@field value? string
 ---@field headers? table<string, string>|{ key: string, value?: string }[]  a list when a name comes twice or has no value
 
+---@class luka.ResetOptions
+---@field to? string|integer|table<integer, integer>  "earliest", "latest", "current", an offset, offsets by partition, "1h" ago, a date
+---@field by? integer  records forth, or back
+---@field ago? number  ms
+---@field time? integer  ms since 1970
+---@field topic? string
+---@field topics? string[]
+---@field partition? integer
+---@field partitions? integer[]
+---@field dry? boolean
+
 ---@class luka.Admin
 ---@field topics fun(): table[]
 ---@field describe_topic fun(name: string): table
@@ -37,6 +48,16 @@
 ---@field delete_records fun(topic: string, offsets: table): table<integer, integer>
 ---@field produce fun(topic: string, records: any, options?: table): any
 ---@field fetch fun(topic: string, offsets: table<integer, integer>, options?: table): luka.Record[], table<integer, integer>
+---@field groups fun(options?: { part?: string, lag?: boolean }): table[]
+---@field lag fun(part?: string): table[]
+---@field group fun(name: string): table
+---@field find_coordinator fun(name: string): integer
+---@field delete_group fun(name: string)
+---@field remove_members fun(name: string, which: "all"|string|string[], reason?: string): table[]
+---@field offsets fun(name: string): table[]
+---@field commit_offsets fun(name: string, offsets: table<string, table<integer, any>>)
+---@field delete_offsets fun(name: string, partitions: table<string, integer[]>)
+---@field reset_offsets fun(name: string, options: luka.ResetOptions): table[]
 
 ---@class luka.TopicObject
 ---@field name string
@@ -52,6 +73,12 @@
 ---@field segments fun(self: luka.TopicObject, partition?: integer): table[]  The segments of its logs here: offsets, size, age, file.
 ---@field retention_plan fun(self: luka.TopicObject, partition?: integer): table[]  Which segments retention deletes, by which rule, and when.
 
+---@class luka.GroupObject
+---@field name string
+---@field describe fun(self: luka.GroupObject): table  All of it as a record, with the lists in it.
+---@field members fun(self: luka.GroupObject): table[]  Its members: client, host, partitions.
+---@field offsets fun(self: luka.GroupObject): table[]  What it has committed, and the lag, by partition.
+
 --- All topics: partitions, records, size, configs set.
 ---@type fun(part?: string): table[]
 topics = nil
@@ -64,6 +91,10 @@ create = nil
 ---@type fun(name: string|luka.TopicObject): luka.TopicObject
 topic = nil
 
+--- Compacted topics: how far the cleaner is, and errors.
+---@type fun(part?: string): table[]
+compaction = nil
+
 --- Writes a record, or a list of records.
 ---@type fun(topic: string|luka.TopicObject, records: string|table, options?: { partition?: integer, compression?: string, acks?: integer }): table
 produce = nil
@@ -75,6 +106,34 @@ tail = nil
 --- The records that are there now, as a list.
 ---@type fun(topic: string|luka.TopicObject, options?: luka.ReadingOptions): luka.Record[]
 records = nil
+
+--- All groups: type, state, members, lag.
+---@type fun(part?: string): table[]
+groups = nil
+
+--- A group: state, members, lag, and what it waits for.
+---@type fun(name: string|luka.GroupObject): luka.GroupObject
+group = nil
+
+--- Puts a group's offsets elsewhere; asks first.
+---@type fun(group: string|luka.GroupObject, options: luka.ResetOptions): table[]?
+reset_offsets = nil
+
+--- Commits one offset in the name of a group.
+---@type fun(group: string|luka.GroupObject, topic: string|luka.TopicObject, partition: integer, offset: integer, metadata?: string): table
+commit = nil
+
+--- Takes members out of a group.
+---@type fun(group: string|luka.GroupObject, member: "all"|string|string[], reason?: string): table[]?
+kick = nil
+
+--- Deletes what a group has committed; asks first.
+---@type fun(group: string|luka.GroupObject, topic: string|luka.TopicObject, partitions?: integer|integer[]): table[]?
+delete_offsets = nil
+
+--- Deletes a group with its offsets; asks first.
+---@type fun(name: string|luka.GroupObject)
+delete_group = nil
 
 --- Partitions of all topics: offsets, size, directory.
 ---@type fun(part?: string): table[]
@@ -95,6 +154,14 @@ connections = nil
 --- What the broker counts and measures, as a record.
 ---@type fun(part?: string): table<string, integer>
 metrics = nil
+
+--- Requests by kind: how many, errors, how long they take.
+---@type fun(part_or_seconds?: string|number, seconds?: number): table[]
+requests = nil
+
+--- What is written to topics and read from them, a second.
+---@type fun(part_or_seconds?: string|number, seconds?: number): table[]
+rates = nil
 
 --- Reads the configuration again; shows what came of it.
 ---@type fun(): table[]

@@ -19,24 +19,35 @@
 ---@field default_replication_factor? integer  Replicas of topics that are created without a number. Default: 1.
 ---@field delete_topic_enable? boolean  Whether topics can be deleted. Default: true.
 ---@field fetch_max_bytes? integer  Most bytes of records in one fetch response, whatever the client asks for. Default: 55 * MiB.
----@field group_consumer_assignment_interval_ms? integer  Milliseconds between two target assignments of a consumer group, at least. Default: seconds(1).
+---@field group_consumer_assignment_interval_ms? integer  Default of the group config consumer.assignment.interval.ms. Default: seconds(1).
 ---@field group_consumer_assignors? string  Assignors of consumer groups, the default one first: uniform, range. Default: "uniform,range".
----@field group_consumer_heartbeat_interval_ms? integer  Milliseconds between two heartbeats that members of consumer groups are told to keep. Default: seconds(5).
----@field group_consumer_max_assignment_interval_ms? integer  Largest assignment interval that a group may be configured with. Default: seconds(15).
----@field group_consumer_max_heartbeat_interval_ms? integer  Largest heartbeat interval that a group may be configured with. Default: seconds(15).
----@field group_consumer_max_session_timeout_ms? integer  Largest session timeout that a consumer group may be configured with. Default: minutes(1).
+---@field group_consumer_heartbeat_interval_ms? integer  Default of the group config consumer.heartbeat.interval.ms. Default: seconds(5).
+---@field group_consumer_max_assignment_interval_ms? integer  Most that the group config consumer.assignment.interval.ms may be. Default: seconds(15).
+---@field group_consumer_max_heartbeat_interval_ms? integer  Most that the group config consumer.heartbeat.interval.ms may be. Default: seconds(15).
+---@field group_consumer_max_session_timeout_ms? integer  Most that the group config consumer.session.timeout.ms may be. Default: minutes(1).
 ---@field group_consumer_max_size? integer  Most members of a consumer group. Default: 2147483647.
 ---@field group_consumer_migration_policy? "disabled"|"downgrade"|"upgrade"|"bidirectional"  Whether groups move between the classic and the consumer protocol as members of the other kind join. Default: "bidirectional".
----@field group_consumer_min_assignment_interval_ms? integer  Smallest assignment interval that a group may be configured with. Default: 0.
----@field group_consumer_min_heartbeat_interval_ms? integer  Smallest heartbeat interval that a group may be configured with. Default: seconds(5).
----@field group_consumer_min_session_timeout_ms? integer  Smallest session timeout that a consumer group may be configured with. Default: seconds(45).
----@field group_consumer_session_timeout_ms? integer  Milliseconds without a heartbeat after which a member of a consumer group is out. Default: seconds(45).
+---@field group_consumer_min_assignment_interval_ms? integer  Least that the group config consumer.assignment.interval.ms may be. Default: 0.
+---@field group_consumer_min_heartbeat_interval_ms? integer  Least that the group config consumer.heartbeat.interval.ms may be. Default: seconds(5).
+---@field group_consumer_min_session_timeout_ms? integer  Least that the group config consumer.session.timeout.ms may be. Default: seconds(45).
+---@field group_consumer_session_timeout_ms? integer  Default of the group config consumer.session.timeout.ms. Default: seconds(45).
 ---@field group_initial_rebalance_delay_ms? integer  Milliseconds that the first rebalance of an empty group waits for more members. Default: 0.
 ---@field group_max_session_timeout_ms? integer  Largest session timeout that members of classic groups may ask for. Default: minutes(30).
 ---@field group_max_size? integer  Most members of a classic group. Default: 2147483647.
 ---@field group_min_session_timeout_ms? integer  Smallest session timeout that members of classic groups may ask for. Default: seconds(6).
 ---@field id? integer  Id of this broker. Default: 1.
 ---@field listen? string|string[]  Addresses to listen on; port 0 takes a free one, 0.0.0.0 all interfaces. Default: { "127.0.0.1:9092" }.
+---@field log_cleaner_backoff_ms? integer  How long the log cleaner rests when no log is to be compacted. Default: seconds(15).
+---@field log_cleaner_dedupe_buffer_size? integer  Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. At least 1 MiB for each thread. Default: 134217728.
+---@field log_cleaner_delete_retention_ms? integer  delete_retention_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: days(1).
+---@field log_cleaner_enable? boolean  Whether topics with cleanup_policy=compact are compacted. Default: true.
+---@field log_cleaner_io_buffer_load_factor? number  Share of log_cleaner_dedupe_buffer_size that keys may take; more than 0.9 counts as that. Default: 0.9.
+---@field log_cleaner_io_buffer_size? integer  Memory through which the log cleaner reads and writes, of all its threads together. Default: 524288.
+---@field log_cleaner_io_max_bytes_per_second? number  Most bytes that the log cleaner reads and writes in a second, all its threads together. Default: 1.7976931348623157E308.
+---@field log_cleaner_max_compaction_lag_ms? integer  max_compaction_lag_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: no limit.
+---@field log_cleaner_min_cleanable_ratio? number  min_cleanable_dirty_ratio of topics that do not say otherwise; the same as in defaults { ... }. Default: 0.5.
+---@field log_cleaner_min_compaction_lag_ms? integer  min_compaction_lag_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: 0.
+---@field log_cleaner_threads? integer  Threads that compact logs; more than 64 count as so many. Default: 1.
 ---@field log_cleanup_policy? "compact"|"delete"|("compact"|"delete")[]  cleanup_policy of topics that do not say otherwise; the same as in defaults { ... }. Default: "delete".
 ---@field log_dir_reserve_bytes? integer  Free space below which a log directory takes no more writes. Default: 256 * MiB.
 ---@field log_flush_interval_messages? integer  flush_messages of topics that do not say otherwise; the same as in defaults { ... }. Default: no limit.
@@ -89,6 +100,9 @@
 ---@field producer_id_expiration_ms? integer  How long a partition remembers an idempotent producer that does not write to it. Default: days(1).
 ---@field queued_max_request_bytes? integer  Memory of requests at which no more are read until some are answered; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit, and at least socket_request_max_bytes. Default: unset.
 ---@field replica_high_watermark_checkpoint_interval_ms? integer  How often the high watermarks are written. Default: seconds(5).
+---@field sasl_kerberos_min_time_before_relogin? integer  Kept and shown; of effect with Kerberos logins only, which there are none. Default: 60000.
+---@field sasl_kerberos_ticket_renew_jitter? number  Kept and shown; of effect with Kerberos logins only, which there are none. Default: 0.05.
+---@field sasl_kerberos_ticket_renew_window_factor? number  Kept and shown; of effect with Kerberos logins only, which there are none. Default: 0.8.
 ---@field socket_listen_backlog_size? integer  Connections that may wait to be accepted; the system may allow fewer. Default: 1024.
 ---@field socket_receive_buffer_bytes? integer  Receive buffer of a connection's socket; -1: as large as the system finds right for the connection. Default: -1.
 ---@field socket_request_max_bytes? integer  Largest request; a longer one closes its connection. Default: 100 * MiB.
@@ -103,17 +117,21 @@
 ---@field compression_lz4_level? integer  Level used when the broker itself compresses with lz4. Default: 9.
 ---@field compression_type? "uncompressed"|"zstd"|"lz4"|"snappy"|"gzip"|"producer"  Codec of the stored batches; `producer` keeps each batch as it came. Default: "producer".
 ---@field compression_zstd_level? integer  Level used when the broker itself compresses with zstd. Default: 3.
+---@field delete_retention_ms? integer  How long a compacted topic keeps the marker of a deleted key, so that slow readers still see the deletion. Default: days(1).
 ---@field file_delete_delay_ms? integer  How long the files of a dropped segment stay on disk. Default: minutes(1).
 ---@field flush_messages? integer  Force a flush to disk after this many records. Default: no limit.
 ---@field flush_ms? integer  Force a flush to disk when records have waited this long. Default: no limit.
 ---@field index_interval_bytes? integer  Bytes of log between two entries of the offset index. Default: 4 * KiB.
 ---@field luka_producer_type? "async"|"sync"  When a write is acknowledged: `async` from the page cache, `sync` once it is on the disk of every in-sync replica. Default: "async".
 ---@field luka_validate? "header"|"full"  How compressed batches are checked: by their header, checksum and codec, or record by record after unpacking (`full`). Default: "header".
+---@field max_compaction_lag_ms? integer  Longest time that a record of a compacted topic may wait to be compacted. Default: no limit.
 ---@field max_decompressed_message_bytes? integer  Largest size of one record once it is decompressed. Default: 2147483639.
 ---@field max_message_bytes? integer  Largest record batch, as it is stored, that the topic accepts. Default: 1048588.
 ---@field message_timestamp_after_max_ms? integer  How far a record's timestamp may be ahead of the broker's clock. Default: hours(1).
 ---@field message_timestamp_before_max_ms? integer  How far a record's timestamp may be behind the broker's clock. Default: no limit.
 ---@field message_timestamp_type? "CreateTime"|"LogAppendTime"  Whether records keep the producer's time or get the time of their append. Default: "CreateTime".
+---@field min_cleanable_dirty_ratio? number  Share of a compacted log that must be new before it is compacted again. Default: 0.5.
+---@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Default: 0.
 ---@field min_insync_replicas? integer  In-sync replicas that a write with acks=all needs. Without effect yet: it belongs to replication. Default: 1.
 ---@field partitions? integer  Partitions of topics that are created without a number. Default: 1.
 ---@field preallocate? boolean  Whether the blocks of a new segment are reserved at once. Default: false.
@@ -133,7 +151,7 @@
 ---@field compression_lz4_level? integer  Level used when the broker itself compresses with lz4. Default: 9.
 ---@field compression_type? "uncompressed"|"zstd"|"lz4"|"snappy"|"gzip"|"producer"  Codec of the stored batches; `producer` keeps each batch as it came. Default: "producer".
 ---@field compression_zstd_level? integer  Level used when the broker itself compresses with zstd. Default: 3.
----@field delete_retention_ms? integer  How long a compacted topic keeps the marker of a deleted key, so that slow readers still see the deletion. Without effect yet: it belongs to compaction. Default: days(1).
+---@field delete_retention_ms? integer  How long a compacted topic keeps the marker of a deleted key, so that slow readers still see the deletion. Default: days(1).
 ---@field errors_deadletterqueue_group_enable? boolean  Whether share groups may use this topic as their dead-letter queue. Without effect yet: it belongs to share groups. Default: false.
 ---@field file_delete_delay_ms? integer  How long the files of a dropped segment stay on disk. Default: minutes(1).
 ---@field flush_messages? integer  Force a flush to disk after this many records. Default: no limit.
@@ -145,14 +163,14 @@
 ---@field local_retention_ms? integer  With tiered storage, how long segments stay on the local disk; -2: as retention_ms. Without effect yet: it belongs to tiered storage. Default: -2.
 ---@field luka_producer_type? "async"|"sync"  When a write is acknowledged: `async` from the page cache, `sync` once it is on the disk of every in-sync replica. Default: "async".
 ---@field luka_validate? "header"|"full"  How compressed batches are checked: by their header, checksum and codec, or record by record after unpacking (`full`). Default: "header".
----@field max_compaction_lag_ms? integer  Longest time that a record of a compacted topic may wait to be compacted. Without effect yet: it belongs to compaction. Default: no limit.
+---@field max_compaction_lag_ms? integer  Longest time that a record of a compacted topic may wait to be compacted. Default: no limit.
 ---@field max_decompressed_message_bytes? integer  Largest size of one record once it is decompressed. Default: 2147483639.
 ---@field max_message_bytes? integer  Largest record batch, as it is stored, that the topic accepts. Default: 1048588.
 ---@field message_timestamp_after_max_ms? integer  How far a record's timestamp may be ahead of the broker's clock. Default: hours(1).
 ---@field message_timestamp_before_max_ms? integer  How far a record's timestamp may be behind the broker's clock. Default: no limit.
 ---@field message_timestamp_type? "CreateTime"|"LogAppendTime"  Whether records keep the producer's time or get the time of their append. Default: "CreateTime".
----@field min_cleanable_dirty_ratio? number  Share of a compacted log that must be new before it is compacted again. Without effect yet: it belongs to compaction. Default: 0.5.
----@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Without effect yet: it belongs to compaction. Default: 0.
+---@field min_cleanable_dirty_ratio? number  Share of a compacted log that must be new before it is compacted again. Default: 0.5.
+---@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Default: 0.
 ---@field min_insync_replicas? integer  In-sync replicas that a write with acks=all needs. Without effect yet: it belongs to replication. Default: 1.
 ---@field partitions? integer  Number of partitions; it can grow, not shrink. Default: num_partitions.
 ---@field preallocate? boolean  Whether the blocks of a new segment are reserved at once. Default: false.

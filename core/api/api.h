@@ -9,13 +9,16 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/latency.h"
 #include "base/list.h"
 #include "network/connection.h"
 #include "network/server.h"
 #include "replica/append_gather.h"
 #include "wire/error_codes.h"
 
+struct beat_cache;
 struct broker_config;
+struct config_entry;
 struct controller;
 struct coordinator;
 struct event_loop;
@@ -32,21 +35,36 @@ struct worker;
 enum {
   API_HANDLERS_MAX = 128,    ///< requests that are served
   API_CLIENT_TEXT_SIZE = 64, ///< name of a client, cut, with its NUL
+  API_ANSWERED_MAX = 256,    ///< answers whose time is taken together
 };
 
 /// What one worker has answered, since the start. Written by the worker alone (base/metrics.h).
+///
+/// A request's time begins with the turn in which its last byte was read, and ends with the turn in which it is
+/// answered, when its answer goes to the connection. What it waited for on purpose is part of that: records for a
+/// Fetch, other members for a JoinGroup.
 struct api_counters {
   _Atomic(int64_t) requests[API_HANDLERS_MAX]; ///< answered requests, by place in the table of handlers
   _Atomic(int64_t) errors[API_HANDLERS_MAX];   ///< of these, those whose answer has an error in it
   _Atomic(int64_t) codes[WIRE_ERROR_MAX + 2];  ///< the same by enum wire_error plus one, the first one of an answer
   _Atomic(int64_t) refused;                    ///< requests that were no such, or not served: connections closed
+  struct latency latency[API_HANDLERS_MAX];    ///< times of answered requests, by place in the table of handlers
+};
+
+/// Requests that were answered in this turn: one look at the clock at its end does for all.
+struct api_answered {
+  int count;                            ///< how many
+  int64_t arrived_ns[API_ANSWERED_MAX]; ///< see struct frame
+  int place[API_ANSWERED_MAX];          ///< in the table of handlers
 };
 
 /// Borrowed by all handlers; constant while the server runs, but for `counters`.
 struct api {
-  int32_t broker_id;               ///< this broker
-  struct metadata_cache *metadata; ///< the image of the cluster
-  struct controller *controller;   ///< topic changes go there
+  int32_t broker_id;                      ///< this broker
+  const struct config_entry *own_configs; ///< what the broker was started as, under Kafka's names, sorted by them
+  int own_config_count;                   ///< how many
+  struct metadata_cache *metadata;        ///< the image of the cluster
+  struct controller *controller;          ///< topic changes go there
   _Atomic(struct coordinator *)
       coordinator;                  ///< groups; NULL until the broker has made it, which is before clients come
   struct replica_manager *replicas; ///< partitions with a replica here
@@ -65,9 +83,11 @@ struct api_worker {
   int free_count;                  ///< how many
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
+  struct beat_cache *beats;        ///< members whose heartbeats are answered here
   bool is_draining;                ///< the server stops: nothing waits any more
   struct append_gather appends;    ///< of this turn, submitted at its end
   struct api_counters counters;    ///< what was answered
+  struct api_answered answered;    ///< in this turn
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
   _Atomic(int64_t) give_up_ms; ///< what the pool has not begun by then, on clock_mono_ms(), is left; far away until the
                                ///< server drains

@@ -9,11 +9,13 @@
 //            not us, REBOOTSTRAP_REQUIRED, so that a client behind a stale address asks its bootstrap servers again
 //            (KIP-1242)
 //
-// No features are finalized here: those are Kafka's own switches between on-disk formats of its controller.
+// Features (api/features.h) are told from version 3 on, which brought them (KIP-584): those that are on. Kafka's own
+// switches between on-disk formats of its controller have no meaning here.
 #include <ctype.h>
 #include <stdio.h>
 
 #include "api/api.h"
+#include "api/features.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "metadata/image.h"
@@ -82,6 +84,28 @@ static void api_versions_list(struct request *req, int16_t only_key, struct wire
   }
 }
 
+/// Fills in the features: each has one level, which is on.
+static void api_versions_features(struct request *req, struct wire_api_versions_response *resp)
+{
+  const struct feature *features[FEATURES_MAX];
+  int count = features_list(features);
+  resp->finalized_features_epoch = 0; // they do not change
+  resp->supported_features = request_array(req, count, sizeof *resp->supported_features);
+  resp->finalized_features = request_array(req, count, sizeof *resp->finalized_features);
+  resp->supported_features_count = count;
+  resp->finalized_features_count = count;
+  for (int i = 0; i < count; i++) {
+    wire_api_versions_response_supported_feature_key_init(&resp->supported_features[i]);
+    wire_api_versions_response_finalized_feature_key_init(&resp->finalized_features[i]);
+    resp->supported_features[i].name = wire_string_from(features[i]->name);
+    resp->supported_features[i].min_version = features[i]->level;
+    resp->supported_features[i].max_version = features[i]->level;
+    resp->finalized_features[i].name = wire_string_from(features[i]->name);
+    resp->finalized_features[i].min_version_level = features[i]->level;
+    resp->finalized_features[i].max_version_level = features[i]->level;
+  }
+}
+
 void api_versions_unsupported(struct request *req)
 {
   struct wire_api_versions_response resp;
@@ -100,7 +124,7 @@ void api_versions_handle(struct request *req)
   resp.error_code = api_versions_check(req, body);
   if (resp.error_code == WIRE_NONE) {
     api_versions_list(req, -1, &resp);
-    resp.finalized_features_epoch = 0;
+    api_versions_features(req, &resp);
     if (req->version >= API_VERSIONS_SOFTWARE && req->client != NULL) {
       snprintf(req->client->software, sizeof req->client->software, "%.*s %.*s", body->client_software_name.length,
                body->client_software_name.data, body->client_software_version.length,

@@ -7,7 +7,9 @@
 
 #include "api/api.h"
 #include "api/broker_id.h"
+#include "api/logger.h"
 #include "api/request.h"
+#include "base/slog.h"
 #include "metadata/config.h"
 #include "wire/error_codes.h"
 
@@ -16,12 +18,7 @@ enum {
   CONFIG_CHANGE_NAMES_SHOWN = 900, ///< bytes of clients' names in a message
 };
 
-/// Types of resources beyond those that the controller knows.
-enum config_change_resource_type {
-  CONFIG_CHANGE_LOGGER = 8,
-  CONFIG_CHANGE_METRICS = 16,
-  CONFIG_CHANGE_GROUP = 32,
-};
+enum { CONFIG_CHANGE_LOGGER = 8 }; ///< Kafka's number of the type of resource, beyond those that the controller knows
 
 static void config_change_done(struct controller_alter *alter)
 {
@@ -165,57 +162,60 @@ static bool config_change_is_this_broker(struct topic_change *change, struct con
   return false;
 }
 
-/// There are no loggers of any name.
-static void config_change_loggers(struct topic_change *change, struct controller_alter_resource *resource)
+/// Why the level of a logger cannot be changed so, or NULL.
+static const char *config_change_logger_fault(struct topic_change *change, const struct controller_alter_entry *entry,
+                                              int16_t *error)
 {
-  resource->is_settled = config_change_is_this_broker(change, resource);
-  if (!resource->is_settled || resource->entry_count == 0) {
-    return;
-  }
-  const struct controller_alter_entry *entry = &resource->entries[0];
+  int shown = config_clip(entry->name, 256);
+  enum slog_level level = SLOG_INFO;
+  *error = WIRE_INVALID_REQUEST;
   switch (entry->operation) {
     case CONTROLLER_SET:
     case CONTROLLER_UNSET:
-      config_change_refuse(
-          resource, WIRE_INVALID_CONFIG,
-          arena_printf(&change->arena, "Logger %.*s does not exist!", config_clip(entry->name, 256), entry->name));
       break;
     case CONTROLLER_APPEND:
     case CONTROLLER_SUBTRACT:
-      config_change_refuse(resource, WIRE_INVALID_REQUEST,
-                           arena_printf(&change->arena, "%s operation is not allowed for the BROKER_LOGGER resource",
-                                        entry->operation == CONTROLLER_APPEND ? "APPEND" : "SUBTRACT"));
-      break;
+      return arena_printf(&change->arena, "%s operation is not allowed for the BROKER_LOGGER resource",
+                          entry->operation == CONTROLLER_APPEND ? "APPEND" : "SUBTRACT");
     default:
-      config_change_refuse(
-          resource, WIRE_INVALID_REQUEST,
-          arena_printf(&change->arena, "Unknown operation type %d is not allowed for the BROKER_LOGGER resource",
-                       entry->operation));
-      break;
+      return arena_printf(&change->arena, "Unknown operation type %d is not allowed for the BROKER_LOGGER resource",
+                          entry->operation);
   }
+  if (strcmp(entry->name, LOGGER_NAME) == 0 && entry->operation == CONTROLLER_UNSET) {
+    return "Removing the log level of the root logger is not allowed";
+  }
+  *error = WIRE_INVALID_CONFIG;
+  if (strcmp(entry->name, LOGGER_NAME) != 0) {
+    return arena_printf(&change->arena, "Logger %.*s does not exist!", shown, entry->name);
+  }
+  if (!logger_level_read(entry->value, &level)) {
+    return arena_printf(&change->arena,
+                        "Cannot set the log level of %s to %.*s as it is not a supported log level. Valid log levels "
+                        "are DEBUG, ERROR, INFO, WARN",
+                        LOGGER_NAME, config_clip(entry->value, 256), entry->value);
+  }
+  return NULL;
 }
 
-/// Groups and client metrics have no configs here: what takes something away is done, what sets something is refused.
-static void config_change_foreign(struct topic_change *change, struct controller_alter_resource *resource)
+/// Changes how much the broker's log says; done here, as it is this process's alone, and not kept.
+static void config_change_loggers(struct topic_change *change, struct controller_alter_resource *resource)
 {
-  bool is_group = resource->type == CONFIG_CHANGE_GROUP;
-  resource->is_settled = true;
-  if (resource->name_length == 0) {
-    config_change_refuse(resource, WIRE_INVALID_REQUEST,
-                         is_group ? "Default group resources are not allowed." : "Subscription name can't be empty");
-    return;
-  }
-  for (int32_t i = 0; i < resource->entry_count; i++) {
-    const struct controller_alter_entry *entry = &resource->entries[i];
-    if (entry->operation != CONTROLLER_UNSET) {
-      config_change_refuse(
-          resource, is_group ? WIRE_INVALID_CONFIG : WIRE_INVALID_REQUEST,
-          arena_printf(&change->arena, "%s%.*s",
-                       is_group ? "Unknown group config name: " : "Unknown client metrics configuration: ",
-                       config_clip(entry->name, 256), entry->name));
-      return;
+  resource->is_settled = config_change_is_this_broker(change, resource);
+  for (int32_t i = 0; i < resource->entry_count && resource->error_code == WIRE_NONE; i++) {
+    int16_t error = WIRE_NONE;
+    const char *fault = config_change_logger_fault(change, &resource->entries[i], &error);
+    if (fault != NULL) {
+      config_change_refuse(resource, error, fault);
     }
   }
+  if (!resource->is_settled || resource->error_code != WIRE_NONE || resource->entry_count == 0 ||
+      change->alter.is_validate_only) {
+    return;
+  }
+  enum slog_level level = SLOG_INFO;
+  logger_level_read(resource->entries[0].value, &level); // the only one: names come once
+  slog_set_level(level);
+  slog_info("the log's level is set to %s", logger_level_name(level));
 }
 
 static void config_change_check(struct topic_change *change, struct controller_alter_resource *resource)
@@ -244,9 +244,8 @@ static void config_change_check(struct topic_change *change, struct controller_a
         return;
       }
       break;
-    case CONFIG_CHANGE_METRICS:
-    case CONFIG_CHANGE_GROUP:
-      config_change_foreign(change, resource);
+    case CONTROLLER_CLIENT_METRICS:
+    case CONTROLLER_GROUP:
       return;
     default:
       break;
@@ -255,18 +254,10 @@ static void config_change_check(struct topic_change *change, struct controller_a
                        arena_printf(&change->arena, "Unknown resource type %d", resource->type));
 }
 
-void config_change_submit(struct topic_change *change)
+void config_change_send(struct topic_change *change)
 {
   struct controller_alter *alter = &change->alter;
   bool is_open = false;
-  config_change_find_repeats(change);
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    if (alter->resources[i].error_code == WIRE_NONE) {
-      config_change_check(change, &alter->resources[i]);
-    }
-  }
-  // Once more: "1" and "+1" are the same broker.
-  config_change_find_repeats(change);
   for (int32_t i = 0; i < alter->resource_count; i++) {
     is_open = is_open || (alter->resources[i].error_code == WIRE_NONE && !alter->resources[i].is_settled);
   }
@@ -275,6 +266,20 @@ void config_change_submit(struct topic_change *change)
   } else {
     topic_change_done(change);
   }
+}
+
+void config_change_submit(struct topic_change *change)
+{
+  struct controller_alter *alter = &change->alter;
+  config_change_find_repeats(change);
+  for (int32_t i = 0; i < alter->resource_count; i++) {
+    if (alter->resources[i].error_code == WIRE_NONE) {
+      config_change_check(change, &alter->resources[i]);
+    }
+  }
+  // Once more: "1" and "+1" are the same broker.
+  config_change_find_repeats(change);
+  config_change_send(change);
 }
 
 void config_change_result(const struct topic_change *change, bool is_timed_out, int32_t index, int16_t *error,

@@ -4,7 +4,7 @@
 // that Kafka's brokers make before they ask theirs, and its results the answer.
 //
 //   here          resources and configs named twice, missing values, types of resources, broker ids, loggers
-//   controller    topics and brokers: names, values, existence (controller/alter_plan.h)
+//   controller    topics, brokers, groups, client metrics: names, values, existence (controller/alter_plan.h)
 #pragma once
 
 #include "api/topic_change.h"
@@ -24,6 +24,9 @@ struct controller_alter_entry *config_change_resource(struct topic_change *chang
 
 /// Checks the request and gives what is left of it to the controller, or answers at once.
 void config_change_submit(struct topic_change *change);
+
+/// The same without checks: resources that cannot be changed have their errors.
+void config_change_send(struct topic_change *change);
 
 /// How much work a config is: one, and one for each further value of a list.
 int64_t config_change_weight(struct wire_string value);

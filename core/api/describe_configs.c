@@ -12,18 +12,20 @@
 // or an empty list of them, stand for all configs; keys that are unknown are passed over. Configs are sorted by name,
 // Luka's own topic configs at the end.
 //
-// The broker with the empty name stands for what was set at run time on all. What may be described is more than what
-// has configs here: there are no loggers, no metrics are asked of clients, and groups are not served, so these have
-// none, or Kafka's defaults.
+// The broker with the empty name stands for what was set at run time on all. Groups and subscriptions to clients'
+// metrics (KIP-714) may be described whether or not they exist; the broker has one logger (api/logger.h, KIP-412).
 #include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
 #include "api/broker_id.h"
 #include "api/handlers.h"
+#include "api/logger.h"
 #include "api/request.h"
 #include "base/arena.h"
+#include "base/slog.h"
 #include "metadata/broker_config.h"
+#include "metadata/client_metrics_config.h"
 #include "metadata/config_edit.h"
 #include "metadata/image.h"
 #include "metadata/topic_name.h"
@@ -40,6 +42,7 @@ enum describe_resource {
 
 /// Kafka's numbers of config types on the wire.
 enum describe_type {
+  DESCRIBE_TYPE_UNKNOWN = 0,
   DESCRIBE_TYPE_BOOL = 1,
   DESCRIBE_TYPE_STRING = 2,
   DESCRIBE_TYPE_INT = 3,
@@ -71,13 +74,6 @@ struct describe_list {
   int32_t synonym_count;               ///< how many of them
 };
 
-/// Configs that every client metrics subscription has; none is ever made, so these are Kafka's defaults.
-static const struct config_def DESCRIBE_METRICS[] = {
-    {.name = "interval.ms", .type = CONFIG_INT, .default_text = "300000", .doc = "How often clients push metrics."},
-    {.name = "match", .type = CONFIG_FLAGS, .default_text = "", .doc = "Which clients are asked; empty: all."},
-    {.name = "metrics", .type = CONFIG_FLAGS, .default_text = "", .doc = "Prefixes of the metrics; empty: none."},
-};
-
 static int8_t describe_type(enum config_type type)
 {
   switch (type) {
@@ -92,6 +88,7 @@ static int8_t describe_type(enum config_type type)
       return DESCRIBE_TYPE_DOUBLE;
     case CONFIG_FLAGS:
     case CONFIG_REPLICAS:
+    case CONFIG_LIST:
       return DESCRIBE_TYPE_LIST;
     case CONFIG_ENUM:
     case CONFIG_TEXT:
@@ -281,6 +278,30 @@ static void describe_all_brokers(struct describe_list *list)
   }
 }
 
+/// Adds what the broker was started as, up to a name.
+///
+/// @param next  the first one
+/// @param name  NULL: all
+/// @return the first one that is left
+static int describe_own_configs(struct describe_list *list, int next, const char *name)
+{
+  const struct api *api = list->view->req->api;
+  for (; next < api->own_config_count && (name == NULL || strcmp(api->own_configs[next].name, name) < 0); next++) {
+    const struct config_entry *entry = &api->own_configs[next];
+    // Ids are numbers, the rest lists.
+    struct config_def def = {.name = entry->name,
+                             .type = strstr(entry->name, ".id") != NULL ? CONFIG_INT : CONFIG_LIST,
+                             .doc = "What the broker was started as: id, listen, advertise and data in config.lua."};
+    if (describe_is_wanted(list, entry->name)) {
+      struct config_shown shown = {
+          .name = entry->name, .value = entry->value, .source = CONFIG_SOURCE_STATIC_BROKER, .is_read_only = true};
+      describe_synonym(list, entry->name, entry->value, CONFIG_SOURCE_STATIC_BROKER);
+      describe_put(list, &def, &shown);
+    }
+  }
+  return next;
+}
+
 static void describe_broker(struct describe_list *list)
 {
   if (list->asked->resource_name.length == 0) {
@@ -291,9 +312,12 @@ static void describe_broker(struct describe_list *list)
     return;
   }
   const struct broker_config *config = list->view->image->config;
-  describe_reserve(list, BROKER_CONFIG_COUNT);
+  const struct api *api = list->view->req->api;
+  int own = 0;
+  describe_reserve(list, BROKER_CONFIG_COUNT + api->own_config_count);
   for (int i = 0; i < BROKER_CONFIG_COUNT; i++) {
     const struct config_def *def = &broker_config_defs()[i];
+    own = describe_own_configs(list, own, def->name);
     if (!describe_is_wanted(list, def->name)) {
       continue;
     }
@@ -307,20 +331,93 @@ static void describe_broker(struct describe_list *list)
     describe_broker_synonyms(list, (enum broker_config_index)i);
     describe_put(list, def, &shown);
   }
+  describe_own_configs(list, own, NULL);
 }
 
 // ---- other resources ----
 
+/// The text that is set on a group or a subscription, or NULL.
+static const char *describe_entry(const struct metadata_entity *entity, const char *name)
+{
+  for (int32_t i = 0; entity != NULL && i < entity->entry_count; i++) {
+    if (strcmp(entity->entries[i].name, name) == 0) {
+      return entity->entries[i].value;
+    }
+  }
+  return NULL;
+}
+
+static const struct metadata_entity *describe_entity(const struct describe_list *list, enum metadata_entity_kind kind)
+{
+  struct wire_string name = list->asked->resource_name;
+  return metadata_image_entity(list->view->image, kind, name.data, (size_t)name.length);
+}
+
 static void describe_client_metrics(struct describe_list *list)
 {
-  int32_t count = sizeof DESCRIBE_METRICS / sizeof *DESCRIBE_METRICS;
-  describe_reserve(list, count);
-  for (int32_t i = 0; i < count; i++) {
-    const struct config_def *def = &DESCRIBE_METRICS[i];
-    if (describe_is_wanted(list, def->name)) {
-      struct config_shown shown = {.name = def->name, .value = def->default_text, .source = CONFIG_SOURCE_DEFAULT};
-      describe_put(list, def, &shown);
+  const struct metadata_entity *entity = describe_entity(list, METADATA_CLIENT_METRICS);
+  describe_reserve(list, CLIENT_METRICS_CONFIG_COUNT);
+  for (int32_t i = 0; i < CLIENT_METRICS_CONFIG_COUNT; i++) {
+    const struct config_def *def = &client_metrics_config_defs()[i];
+    if (!describe_is_wanted(list, def->name)) {
+      continue;
     }
+    const char *text = describe_entry(entity, def->name);
+    describe_synonym(list, def->name, text, CONFIG_SOURCE_CLIENT_METRICS);
+    struct config_shown shown = {.name = def->name,
+                                 .value = text != NULL ? text : def->default_text,
+                                 .source = text != NULL ? CONFIG_SOURCE_CLIENT_METRICS : CONFIG_SOURCE_DEFAULT};
+    describe_put(list, def, &shown);
+  }
+}
+
+/// The values behind a group's config: its own, then what the broker has for it.
+static void describe_group_synonyms(struct describe_list *list, const struct config_def *def, const char *text)
+{
+  if (text != NULL) {
+    describe_synonym(list, def->name, config_shown_text(&list->view->req->arena, def, text), CONFIG_SOURCE_GROUP);
+  }
+  const char *name = def->broker_name != NULL ? def->broker_name : def->name;
+  int index = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name);
+  if (index >= 0) {
+    describe_broker_synonyms(list, (enum broker_config_index)index);
+  } else {
+    describe_synonym(list, name, def->default_text, CONFIG_SOURCE_DEFAULT);
+  }
+}
+
+/// What is set on a group, there or not, is shown as it was set, also where the broker's bounds have it otherwise.
+static void describe_group(struct describe_list *list)
+{
+  const struct metadata_entity *entity = describe_entity(list, METADATA_GROUP);
+  const struct group_config_defaults *defaults = &list->view->image->config->groups;
+  describe_reserve(list, GROUP_CONFIG_COUNT);
+  for (int32_t i = 0; i < GROUP_CONFIG_COUNT; i++) {
+    const struct config_def *def = &group_config_defs()[i];
+    const char *text = describe_entry(entity, def->name);
+    if (!describe_is_wanted(list, def->name) || (text == NULL && group_config_is_hidden((enum group_config_index)i))) {
+      continue;
+    }
+    describe_group_synonyms(list, def, text);
+    struct config_shown shown = {.name = def->name,
+                                 .value = text != NULL ? text : defaults->text[i],
+                                 .source = (int8_t)(text != NULL ? CONFIG_SOURCE_GROUP : defaults->source[i])};
+    describe_put(list, def, &shown);
+  }
+}
+
+static void describe_logger(struct describe_list *list)
+{
+  static const struct config_def def = {.name = LOGGER_NAME, .type = CONFIG_TEXT};
+  if (!describe_is_this_broker(list, "")) {
+    return;
+  }
+  describe_reserve(list, 1);
+  if (describe_is_wanted(list, def.name)) {
+    struct config_shown shown = {
+        .name = def.name, .value = logger_level_name(slog_get_level()), .source = CONFIG_SOURCE_LOGGER};
+    describe_put(list, &def, &shown);
+    list->result->configs[0].config_type = DESCRIBE_TYPE_UNKNOWN; // as Kafka has it
   }
 }
 
@@ -338,7 +435,7 @@ static void describe_resource(struct describe_list *list)
       if (is_empty) {
         describe_fail(list, WIRE_INVALID_REQUEST, "Broker id must not be empty");
       } else {
-        describe_is_this_broker(list, "");
+        describe_logger(list);
       }
       break;
     case DESCRIBE_CLIENT_METRICS:
@@ -351,6 +448,8 @@ static void describe_resource(struct describe_list *list)
     case DESCRIBE_GROUP:
       if (is_empty) {
         describe_fail(list, WIRE_INVALID_REQUEST, "Group name must not be empty");
+      } else {
+        describe_group(list);
       }
       break;
     default:

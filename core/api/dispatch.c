@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/beat_cache.h"
 #include "api/handlers.h"
 #include "api/inspect.h"
 #include "api/request.h"
@@ -55,11 +56,20 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_ALTER_REPLICA_LOG_DIRS, 0, 2, alter_replica_log_dirs_handle},
     {WIRE_API_DESCRIBE_LOG_DIRS, 0, 5, describe_log_dirs_handle},
     {WIRE_API_CREATE_PARTITIONS, 0, 3, create_partitions_handle},
+    {WIRE_API_ELECT_LEADERS, 0, 2, elect_leaders_handle},
     {WIRE_API_DELETE_GROUPS, 0, 3, delete_groups_handle},
     {WIRE_API_INCREMENTAL_ALTER_CONFIGS, 0, 1, incremental_alter_configs_handle},
+    {WIRE_API_ALTER_PARTITION_REASSIGNMENTS, 0, 1, alter_partition_reassignments_handle},
+    {WIRE_API_LIST_PARTITION_REASSIGNMENTS, 0, 0, list_partition_reassignments_handle},
+    {WIRE_API_DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0, describe_user_scram_credentials_handle},
+    {WIRE_API_ALTER_USER_SCRAM_CREDENTIALS, 0, 0, alter_user_scram_credentials_handle},
+    {WIRE_API_DESCRIBE_QUORUM, 0, 2, describe_quorum_handle},
+    {WIRE_API_UPDATE_FEATURES, 0, 2, update_features_handle},
     {WIRE_API_OFFSET_DELETE, 0, 0, offset_delete_handle},
     {WIRE_API_DESCRIBE_CLUSTER, 0, 2, describe_cluster_handle},
     {WIRE_API_DESCRIBE_PRODUCERS, 0, 0, describe_producers_handle},
+    {WIRE_API_UNREGISTER_BROKER, 0, 0, unregister_broker_handle},
+    {WIRE_API_LIST_CONFIG_RESOURCES, 0, 1, list_config_resources_handle},
     {WIRE_API_CONSUMER_GROUP_HEARTBEAT, 0, 1, consumer_group_heartbeat_handle},
     {WIRE_API_CONSUMER_GROUP_DESCRIBE, 0, 1, consumer_group_describe_handle},
     {WIRE_API_DESCRIBE_TOPIC_PARTITIONS, 0, 0, describe_topic_partitions_handle},
@@ -196,6 +206,7 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   atomic_store_explicit(&api->counters[worker->index], &worker->counters, memory_order_release);
   list_create(&worker->waiting);
   server_worker->user = worker;
+  worker->beats = beat_cache_new();
   fetch_start(worker);
 }
 
@@ -208,6 +219,7 @@ static void dispatch_turn(void *arg, struct worker *server_worker)
   if (coordinator != NULL) {
     coordinator_turn(coordinator, worker->index);
   }
+  request_count_latency(worker);
 }
 
 static void dispatch_drain(void *arg, struct worker *server_worker)
@@ -229,6 +241,7 @@ static void dispatch_stop(void *arg, struct worker *server_worker)
   CHECK(worker->appends.used_count == 0); // each append that was gathered has a frame, and all frames are given back
   atomic_store_explicit(&api->counters[worker->index], NULL, memory_order_release);
   fetch_stop(worker);
+  beat_cache_delete(worker->beats);
   while (worker->free_requests != NULL) {
     struct request *req = worker->free_requests;
     worker->free_requests = req->state;

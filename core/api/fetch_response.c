@@ -8,9 +8,11 @@
 #include "api/fetch_private.h"
 #include "api/request.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "log/log.h"
 #include "log/log_transactions.h"
 #include "network/response.h"
+#include "replica/partition.h"
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
 
@@ -47,6 +49,7 @@ static void fetch_put_records(struct fetch *fetch, struct fetch_item *item, stru
   if (slice->length == 0) {
     return;
   }
+  metric_count(&item->part->watches[fetch->req->worker->index].fetched_bytes, slice->length);
   if (item->converted != NULL) {
     struct response_region memory = {
         .bytes = item->converted, .length = slice->length, .release = mem_free, .arg = item->converted};

@@ -30,6 +30,16 @@ void offset_for_leader_epoch_handle(struct request *req);   // offset_for_leader
 void alter_configs_handle(struct request *req);             // alter_configs.c
 void incremental_alter_configs_handle(struct request *req); // incremental_alter_configs.c
 
+void list_config_resources_handle(struct request *req); // list_config_resources.c
+void elect_leaders_handle(struct request *req);         // elect_leaders.c
+void describe_quorum_handle(struct request *req);       // describe_quorum.c
+void update_features_handle(struct request *req);       // update_features.c
+void unregister_broker_handle(struct request *req);     // unregister_broker.c
+
+void alter_partition_reassignments_handle(struct request *req);   // alter_partition_reassignments.c
+void list_partition_reassignments_handle(struct request *req);    // list_partition_reassignments.c
+void describe_user_scram_credentials_handle(struct request *req); // describe_user_scram_credentials.c
+void alter_user_scram_credentials_handle(struct request *req);    // alter_user_scram_credentials.c
 void consumer_group_heartbeat_handle(struct request *req); // consumer_group_heartbeat.c
 void consumer_group_describe_handle(struct request *req);  // consumer_group_describe.c
 

@@ -16,6 +16,8 @@
 static const struct metric REQUEST_COUNT = {"request.count", "api", METRIC_COUNTER, "requests answered, of each kind"};
 static const struct metric REQUEST_ERRORS = {"request.errors", "api", METRIC_COUNTER,
                                              "answers of each kind with an error in them"};
+static const struct metric REQUEST_LATENCY = {"request.latency", "api", METRIC_LATENCY,
+                                              "time from a request to its answer, of each kind"};
 static const struct metric REQUEST_CODES = {"error.count", "code", METRIC_COUNTER,
                                             "answers by the first error in them"};
 static const struct metric REQUEST_REFUSED = {"request.refused", NULL, METRIC_COUNTER,
@@ -34,7 +36,7 @@ void api_describe_connection(void *arg, const struct connection *conn, struct co
     const struct request *req = CONTAINER_OF(client->requests.next, struct request, link);
     snprintf(info->request, sizeof info->request, "%s v%d", req->wire != NULL ? req->wire->name : "request",
              req->version);
-    info->request_ms = clock_mono_ms() - req->frame->arrived_ms;
+    info->request_ms = (clock_mono_ns() - req->frame->arrived_ns) / 1000000;
   }
 }
 
@@ -49,6 +51,16 @@ static int64_t api_sum(const struct api *api, size_t offset)
   return sum;
 }
 
+static void api_sum_latency(const struct api *api, int place, struct latency_sum *sum)
+{
+  for (int i = 0; i < SERVER_WORKERS_MAX; i++) {
+    const struct api_counters *counters = atomic_load_explicit(&api->counters[i], memory_order_acquire);
+    if (counters != NULL) {
+      latency_add(sum, &counters->latency[place]);
+    }
+  }
+}
+
 void api_collect(void *arg, struct metric_samples *out)
 {
   const struct api *api = arg;
@@ -59,6 +71,9 @@ void api_collect(void *arg, struct metric_samples *out)
     size_t place = (size_t)i * sizeof(_Atomic(int64_t));
     metrics_put(out, &REQUEST_COUNT, name, api_sum(api, offsetof(struct api_counters, requests) + place));
     metrics_put(out, &REQUEST_ERRORS, name, api_sum(api, offsetof(struct api_counters, errors) + place));
+    struct latency_sum latency = {.count = 0};
+    api_sum_latency(api, i, &latency);
+    metrics_put_latency(out, &REQUEST_LATENCY, name, &latency);
   }
   metrics_put(out, &REQUEST_REFUSED, NULL, api_sum(api, offsetof(struct api_counters, refused)));
   for (int code = -1; code <= WIRE_ERROR_MAX; code++) {

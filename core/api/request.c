@@ -62,6 +62,19 @@ void request_free(struct request *req)
   worker->free_count++;
 }
 
+void request_count_latency(struct api_worker *worker)
+{
+  struct api_answered *answered = &worker->answered;
+  if (answered->count == 0) {
+    return;
+  }
+  int64_t now_ns = clock_mono_ns();
+  for (int i = 0; i < answered->count; i++) {
+    latency_count(&worker->counters.latency[answered->place[i]], (now_ns - answered->arrived_ns[i]) / 1000);
+  }
+  answered->count = 0;
+}
+
 /// Counts an answered request. @param error_code  the first error in its answer
 static void request_count(struct request *req, int16_t error_code)
 {
@@ -73,6 +86,15 @@ static void request_count(struct request *req, int16_t error_code)
     bool is_known = error_code >= 0 && error_code <= WIRE_ERROR_MAX;
     metric_count(&counters->codes[is_known ? error_code + 1 : 0], 1);
   }
+  if (req->client == NULL) {
+    return; // nobody waits for it any more: how long it took means nothing
+  }
+  struct api_answered *answered = &req->worker->answered;
+  if (answered->count == API_ANSWERED_MAX) {
+    request_count_latency(req->worker);
+  }
+  answered->arrived_ns[answered->count] = req->frame->arrived_ns;
+  answered->place[answered->count++] = place;
 }
 
 /// Takes a request that is about to be answered off its client's list.

@@ -11,5 +11,8 @@ struct request;
 /// A request for a frame, in the client's list; the frame is taken.
 struct request *request_new(struct api_worker *worker, struct api_client *client, struct frame *frame);
 
+/// Counts the times of what was answered since the last call. The worker, at the end of its turn.
+void request_count_latency(struct api_worker *worker);
+
 /// Frees an answered request, or keeps it for reuse.
 void request_free(struct request *req);

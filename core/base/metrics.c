@@ -22,21 +22,45 @@ void metrics_collect(struct metrics *metrics, struct metric_samples *out)
   }
 }
 
-void metrics_put(struct metric_samples *out, const struct metric *metric, const char *label, int64_t value)
+/// Room for one more; NULL: there are enough.
+static struct metric_sample *metrics_add(struct metric_samples *out, const struct metric *metric, const char *label)
 {
   CHECK((label == NULL) == (metric->label == NULL));
   if (out->count == METRICS_SAMPLES_MAX) {
-    return;
+    return NULL;
   }
   if (out->count == out->room) {
     out->room = out->room * 2 + 64;
     out->items = mem_realloc(out->items, out->room * sizeof *out->items);
   }
-  out->items[out->count++] = (struct metric_sample){
+  struct metric_sample *sample = &out->items[out->count++];
+  *sample = (struct metric_sample){
       .metric = metric,
       .label = label == NULL ? NULL : arena_strndup(&out->arena, label, strlen(label)),
-      .value = value,
   };
+  return sample;
+}
+
+void metrics_put(struct metric_samples *out, const struct metric *metric, const char *label, int64_t value)
+{
+  CHECK(metric->kind != METRIC_LATENCY);
+  struct metric_sample *sample = metrics_add(out, metric, label);
+  if (sample != NULL) {
+    sample->value = value;
+  }
+}
+
+void metrics_put_latency(struct metric_samples *out, const struct metric *metric, const char *label,
+                         const struct latency_sum *latency)
+{
+  CHECK(metric->kind == METRIC_LATENCY);
+  struct metric_sample *sample = metrics_add(out, metric, label);
+  if (sample != NULL) {
+    struct latency_sum *copy = arena_alloc(&out->arena, sizeof *copy);
+    *copy = *latency;
+    sample->value = latency->count;
+    sample->latency = copy;
+  }
 }
 
 void metric_samples_destroy(struct metric_samples *samples)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/latency.h"
 
 enum {
   METRICS_SOURCES_MAX = 64,      ///< sources of a registry
@@ -24,6 +25,7 @@ enum {
 enum metric_kind {
   METRIC_COUNTER, ///< only rises while the broker runs
   METRIC_GAUGE,   ///< rises and falls
+  METRIC_LATENCY, ///< how long things took; the value is how many
 };
 
 /// What is measured. Constant, as long as the program.
@@ -39,6 +41,7 @@ struct metric_sample {
   const struct metric *metric; ///< what it is of
   const char *label;           ///< as the metric's label says, "Produce"; NULL: the metric has none. Borrowed from out
   int64_t value;               ///< the value
+  const struct latency_sum *latency; ///< of METRIC_LATENCY, otherwise NULL. Borrowed from out
 };
 
 /// What a collection found; zero-initialised is an empty one. Free with metric_samples_destroy().
@@ -74,6 +77,10 @@ void metrics_collect(struct metrics *metrics, struct metric_samples *out);
 
 /// Adds a sample, for sources. @param label  copied; NULL where the metric has none
 void metrics_put(struct metric_samples *out, const struct metric *metric, const char *label, int64_t value);
+
+/// The same for METRIC_LATENCY. @param latency  copied
+void metrics_put_latency(struct metric_samples *out, const struct metric *metric, const char *label,
+                         const struct latency_sum *latency);
 
 void metric_samples_destroy(struct metric_samples *samples);
 

@@ -25,6 +25,11 @@ void slog_set_level(enum slog_level level)
   atomic_store_explicit(&slog_limit, level, memory_order_relaxed);
 }
 
+enum slog_level slog_get_level(void)
+{
+  return atomic_load_explicit(&slog_limit, memory_order_relaxed);
+}
+
 bool slog_is_on(enum slog_level level)
 {
   return level <= atomic_load_explicit(&slog_limit, memory_order_relaxed);

@@ -14,6 +14,9 @@ void slog_setup(enum slog_level level, bool json);
 /// Changes the level, at any time. Any thread.
 void slog_set_level(enum slog_level level);
 
+/// The level that is in force. Any thread.
+enum slog_level slog_get_level(void);
+
 bool slog_is_on(enum slog_level level);
 
 /// Prints one line; the text has no newline and needs no full stop. Bytes that are not printable are escaped.

@@ -30,6 +30,7 @@
 #include "broker/measure.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/own_configs.h"
 #include "broker/reload.h"
 #include "broker/scripting.h"
 #include "controller/controller.h"
@@ -79,6 +80,7 @@ struct broker {
   struct scripting scripting;                               ///< what the script thread works with
   struct script *script;                                    ///< consoles; NULL: none
   struct metadata_endpoint endpoints[SERVER_LISTENERS_MAX]; ///< what this broker advertises
+  struct own_configs own_configs;                           ///< what it was started as, for DescribeConfigs
   struct mail mail;                                         ///< carries steps to the control thread
   sem_t step;                                               ///< posted when such a step is done
   int step_result;                                          ///< its result
@@ -164,6 +166,19 @@ static void broker_apply(void *arg, struct controller_change *change)
   }
 }
 
+/// How logs are compacted, by a configuration.
+static struct log_cleaner_config broker_cleaner(const struct broker_config *config)
+{
+  return (struct log_cleaner_config){
+      .threads = config->log_cleaner_enable ? config->log_cleaner_threads : 0,
+      .dedupe_buffer_bytes = config->log_cleaner_dedupe_buffer_size,
+      .load_factor = config->log_cleaner_io_buffer_load_factor,
+      .io_buffer_bytes = config->log_cleaner_io_buffer_size,
+      .io_bytes_per_second = config->log_cleaner_io_max_bytes_per_second,
+      .backoff_ms = config->log_cleaner_backoff_ms,
+  };
+}
+
 /// The controller's hook: what may change while the broker runs. Control thread.
 static void broker_configured(void *arg, const struct broker_config *config)
 {
@@ -178,6 +193,8 @@ static void broker_configured(void *arg, const struct broker_config *config)
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
   };
   log_manager_set_intervals(broker->logs, &intervals);
+  struct log_cleaner_config cleaner = broker_cleaner(config);
+  log_manager_configure_cleaner(broker->logs, &cleaner);
 }
 
 /// The controller's hook: partitions of groups came or went, topics changed. Control thread.
@@ -244,6 +261,7 @@ static int broker_open_logs(struct broker *broker)
       .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
       .file_delete_delay_ms = config->log_segment_delete_delay_ms,
+      .cleaner = broker_cleaner(config),
       .reserve_bytes = options->log_dir_reserve_bytes,
       .loop = &broker->control,
       .pool = broker->pool,
@@ -386,6 +404,10 @@ static int broker_open_server(struct broker *broker)
         .port = listener->advertised.port,
     };
   }
+  own_configs_create(&broker->own_configs, broker->server, options->listen_count, broker->id, options->data,
+                     options->data_count);
+  broker->api.own_configs = broker->own_configs.entries;
+  broker->api.own_config_count = OWN_CONFIGS_COUNT;
   return 0;
 }
 
@@ -485,7 +507,8 @@ static int broker_build(struct broker *broker)
   TRY(broker_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
-  measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->coordinator, broker->pool);
+  measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
+              broker->pool);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -497,7 +520,8 @@ static int broker_build(struct broker *broker)
                   .metadata = &broker->metadata,
                   .replicas = broker->replicas,
                   .server = broker->server,
-                  .metrics = &broker->measure.metrics},
+                  .metrics = &broker->measure.metrics,
+                  .coordinator = broker->coordinator},
   };
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);
@@ -545,6 +569,9 @@ int broker_stop(struct broker *broker)
     broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
   }
+  if (broker->are_logs_started) {
+    log_manager_end_cleaner(broker->logs);
+  }
   if (broker->pool != NULL) {
     pool_delete(broker->pool);
   }
@@ -574,6 +601,7 @@ int broker_stop(struct broker *broker)
     event_loop_destroy(&broker->control);
   }
   server_delete(broker->server);
+  own_configs_destroy(&broker->own_configs);
   adoption_destroy(&broker->adoption);
   arena_destroy(&broker->arena);
   // Twice: freeing a log retires its files.

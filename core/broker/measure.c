@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "coordinator/coordinator.h"
 #include "event/pool.h"
+#include "log/log_manager.h"
 #include "network/server.h"
 #include "os/clock.h"
 #include "replica/manager.h"
@@ -14,12 +15,13 @@ void measure_begin(struct measure *measure)
 }
 
 void measure_add(struct measure *measure, struct api *api, struct server *server, struct replica_manager *replicas,
-                 struct coordinator *coordinator, struct pool *pool)
+                 struct log_manager *logs, struct coordinator *coordinator, struct pool *pool)
 {
   metrics_add_source(&measure->metrics, process_collect, &measure->start);
   metrics_add_source(&measure->metrics, server_collect, server);
   metrics_add_source(&measure->metrics, api_collect, api);
   metrics_add_source(&measure->metrics, replica_collect, replicas);
+  metrics_add_source(&measure->metrics, log_cleaner_collect, logs);
   metrics_add_source(&measure->metrics, coordinator_collect, coordinator);
   metrics_add_source(&measure->metrics, pool_collect, pool);
 }

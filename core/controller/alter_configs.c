@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changing configs: of topics, of this broker, of all brokers. Control thread.
+// Changing configs: of topics, of this broker, of all brokers, of groups, of subscriptions to clients' metrics, and of
+// users (entity_nodes.h). Control thread.
 //
 //   read the nodes -> decide (alter_plan.c) -> write nodes and notifications -> logs get their settings -> publish ->
 //   answer
@@ -18,6 +19,7 @@
 #include "base/slog.h"
 #include "controller/alter_plan.h"
 #include "controller/controller_private.h"
+#include "controller/entity_nodes.h"
 #include "controller/topic_nodes.h"
 #include "wire/error_codes.h"
 
@@ -75,6 +77,11 @@ static const char *node_path(const struct controller *controller, struct arena *
   if (resource->type == CONTROLLER_BROKER) {
     return topic_nodes_path_broker_config(arena, resource->name_length > 0 ? controller->settings.broker_id : -1);
   }
+  if (resource->type != CONTROLLER_TOPIC) {
+    return resource->name_length > 0 ? entity_nodes_path(arena, (enum metadata_entity_kind)resource->type,
+                                                         resource->name, resource->name_length)
+                                     : NULL;
+  }
   const struct metadata_image *image = metadata_cache_get(controller->settings.cache);
   const struct metadata_topic *topic = metadata_image_topic(image, resource->name, resource->name_length);
   return topic ? topic_nodes_path_config(arena, topic->name) : NULL;
@@ -86,7 +93,7 @@ static void take_found(struct controller *controller, struct controller_alter_re
 {
   struct config_entry *configs = NULL;
   found->is_there = op->result == 0;
-  if (!found->is_there || !op->data) {
+  if (!found->is_there || op->size == 0) {
     return;
   }
   if (topic_nodes_read_config(&controller->arena, op->data, &configs, &found->config_count) < 0) {
@@ -140,14 +147,18 @@ void controller_alter_begin(struct controller *controller, struct controller_alt
 static void write_notification(struct writes *writes, const struct controller *controller,
                                const struct controller_alter_resource *resource)
 {
+  const char *folder = "topics";
   const char *entity = resource->name;
   if (resource->type == CONTROLLER_BROKER) {
-    entity = resource->name_length > 0 ? arena_printf(writes->arena, "%d", controller->settings.broker_id) : NULL;
+    folder = "brokers";
+    entity =
+        resource->name_length > 0 ? arena_printf(writes->arena, "%d", controller->settings.broker_id) : "<default>";
+  } else if (resource->type != CONTROLLER_TOPIC) {
+    folder = entity_nodes_folder((enum metadata_entity_kind)resource->type);
+    entity = entity_nodes_encode(writes->arena, resource->name, resource->name_length);
   }
   const char *path = arena_printf(writes->arena, "%s/config_change_", notifications_path);
-  writes_create(writes, path,
-                topic_nodes_config_change(writes->arena, resource->type == CONTROLLER_TOPIC ? "topics" : "brokers",
-                                          entity ? entity : "<default>"));
+  writes_create(writes, path, topic_nodes_config_change(writes->arena, folder, entity));
   writes->ops[writes->count - 1].flags = METASTORE_SEQUENTIAL;
 }
 
@@ -156,7 +167,11 @@ static void write_change(struct writes *writes, struct controller *controller, i
   const struct alter_work *work = controller->alter;
   const struct alter_change *change = &work->plan.changes[index];
   const char *text = topic_nodes_config(writes->arena, change->configs, change->config_count);
-  if (work->found[index].is_there) {
+  // Users keep an empty node, as in Kafka: their clients may be below it.
+  bool is_gone = change->is_emptied && change->entity->kind != METADATA_USER;
+  if (is_gone) {
+    writes_delete(writes, work->paths[index]);
+  } else if (work->found[index].is_there) {
     writes_set(writes, work->paths[index], text);
   } else {
     writes_create(writes, work->paths[index], text);
@@ -195,25 +210,46 @@ static void decide_and_write(struct controller *controller, const struct metasto
 
 // ---- applying ----
 
+/// Says what became of a user's credentials, which themselves are nobody's business.
+static void log_user(const struct controller_alter_resource *resource)
+{
+  for (int32_t i = 0; i < resource->entry_count; i++) {
+    slog_info("credentials of user %s: %s %s", resource->name, resource->entries[i].name,
+              resource->entries[i].operation == CONTROLLER_UNSET ? "deleted" : "set");
+  }
+}
+
+static const char *shown_type(const struct controller_alter_resource *resource)
+{
+  switch (resource->type) {
+    case CONTROLLER_TOPIC:
+      return "topic ";
+    case CONTROLLER_GROUP:
+      return "group ";
+    case CONTROLLER_CLIENT_METRICS:
+      return "client metrics subscription ";
+    default:
+      return resource->name_length > 0 ? "broker " : "all brokers";
+  }
+}
+
 /// Says what a resource is set to.
 static void log_change(const struct controller_alter_resource *resource, const struct alter_change *change)
 {
+  if (resource->type == CONTROLLER_USER) {
+    log_user(resource);
+    return;
+  }
   char text[SHOWN_MAX + 1] = "";
   size_t used = 0;
   for (int32_t i = 0; i < change->config_count && used < SHOWN_MAX; i++) {
     used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%s", i > 0 ? ", " : "", change->configs[i].name,
                              change->configs[i].value);
   }
-  const char *what = resource->type == CONTROLLER_TOPIC ? "topic "
-                     : resource->name_length > 0        ? "broker "
-                                                        : "all brokers";
   if (used > SHOWN_MAX - 3) {
     memcpy(text + config_clip(text, SHOWN_MAX - 3), "...", 4);
   }
-  slog_info("configs of %s%s: %s", what, resource->name, used > 0 ? text : "none set");
-  if (change->topic) {
-    controller_warn_compaction(change->topic);
-  }
+  slog_info("configs of %s%s: %s", shown_type(resource), resource->name, used > 0 ? text : "none set");
 }
 
 struct metadata_topic *controller_lay_config(const struct metadata_topic *topic, const struct broker_config *config)
@@ -250,6 +286,13 @@ static void make_image(struct controller *controller)
     if (change->topic) {
       metadata_topic_ref(change->topic);
       metadata_draft_put_topic(draft, change->topic);
+    }
+    if (change->is_emptied) {
+      metadata_draft_remove_entity(draft, change->entity->kind, change->entity->name,
+                                   (size_t)change->entity->name_length);
+    } else if (change->entity) {
+      metadata_entity_ref(change->entity);
+      metadata_draft_put_entity(draft, change->entity);
     }
   }
   controller->topics = mem_array((size_t)room + (size_t)work->plan.change_count, sizeof *controller->topics);

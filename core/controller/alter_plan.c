@@ -9,6 +9,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "controller/alter_plan_private.h"
+#include "metadata/client_metrics_config.h"
 #include "metadata/config_edit.h"
 #include "metadata/topic_name.h"
 #include "wire/error_codes.h"
@@ -18,28 +20,15 @@ enum {
   NAME_SHOWN_MAX = 256 ///< bytes of a client's name that a message shows
 };
 
-/// One resource being decided.
-struct alter_decision {
-  const struct alter_plan_context *context;
-  struct arena *arena;
-  bool is_incremental;
-  struct controller_alter_resource *resource; ///< gets its error
-  const struct alter_found *found;            ///< its node
-  const struct config_def *defs;              ///< what it can have
-  int def_count;                              ///< how many
-  struct config_entry *configs;               ///< what its node is to have
-  int32_t count;                              ///< how many
-};
-
-static int16_t refuse(struct alter_decision *decision, int16_t code, const char *message)
+int16_t alter_refuse(struct alter_decision *decision, int16_t code, const char *message)
 {
   decision->resource->error_code = code;
   decision->resource->error_message = arena_strndup(decision->arena, message, strlen(message));
   return code;
 }
 
-static int16_t refuse_name(struct alter_decision *decision, int16_t code, const char *before, const char *name,
-                           const char *behind)
+int16_t alter_refuse_name(struct alter_decision *decision, int16_t code, const char *before, const char *name,
+                          const char *behind)
 {
   decision->resource->error_code = code;
   decision->resource->error_message =
@@ -58,22 +47,24 @@ static int16_t edit_list(struct alter_decision *decision, const struct controlle
   if (decision->resource->type == CONTROLLER_BROKER) {
     enum broker_config_change change = broker_config_change_of(entry->name);
     if (change == BROKER_CHANGE_UNKNOWN) {
-      return refuse_name(decision, WIRE_INVALID_CONFIG, "Unknown config name: ", entry->name, "");
+      return alter_refuse_name(decision, WIRE_INVALID_CONFIG, "Unknown config name: ", entry->name, "");
     }
     if (place < 0) {
       *value = entry->value; // of no meaning here: refused for its name
       return 0;
     }
   }
-  if (place < 0 || !config_is_list(&decision->defs[place])) {
+  // Kafka knows of no lists on groups and on subscriptions to clients' metrics.
+  bool has_lists = decision->resource->type == CONTROLLER_TOPIC || decision->resource->type == CONTROLLER_BROKER;
+  if (place < 0 || !has_lists || !config_is_list(&decision->defs[place])) {
     return decision->resource->type == CONTROLLER_BROKER
-               ? refuse_name(decision, WIRE_INVALID_CONFIG,
-                             is_append ? "Config value append is not allowed for config key: "
-                                       : "Config value subtract is not allowed for config key: ",
-                             entry->name, "")
-               : refuse_name(decision, WIRE_INVALID_CONFIG,
-                             is_append ? "Can't APPEND to key " : "Can't SUBTRACT to key ", entry->name,
-                             " because its type is not LIST.");
+               ? alter_refuse_name(decision, WIRE_INVALID_CONFIG,
+                                   is_append ? "Config value append is not allowed for config key: "
+                                             : "Config value subtract is not allowed for config key: ",
+                                   entry->name, "")
+               : alter_refuse_name(decision, WIRE_INVALID_CONFIG,
+                                   is_append ? "Can't APPEND to key " : "Can't SUBTRACT to key ", entry->name,
+                                   " because its type is not LIST.");
   }
   const char *list = current ? current : decision->defs[place].default_text;
   *value = is_append ? config_list_append(decision->arena, list, entry->value)
@@ -103,15 +94,14 @@ static int16_t operate_one(struct alter_decision *decision, const struct control
       return decision->resource->error_code;
     }
   } else if (entry->operation != CONTROLLER_SET) {
-    return refuse(decision, WIRE_INVALID_REQUEST,
-                  arena_printf(decision->arena, "Unknown operations type %d", entry->operation));
+    return alter_refuse(decision, WIRE_INVALID_REQUEST,
+                        arena_printf(decision->arena, "Unknown operations type %d", entry->operation));
   }
   decision->configs[is_there ? at : decision->count++] = (struct config_entry){entry->name, value};
   return 0;
 }
 
-/// Carries out all operations of a request, or takes what it says for all there is to be.
-static int16_t operate(struct alter_decision *decision)
+int16_t alter_operate(struct alter_decision *decision)
 {
   const struct controller_alter_resource *resource = decision->resource;
   const struct alter_found *found = decision->found;
@@ -139,7 +129,7 @@ static int16_t operate(struct alter_decision *decision)
       continue;
     }
     if (strlen(decision->configs[i].value) > VALUE_MAX) {
-      return refuse(
+      return alter_refuse(
           decision, WIRE_INVALID_CONFIG,
           "The configuration value cannot be added because it exceeds the maximum value size of 32767 bytes.");
     }
@@ -149,8 +139,7 @@ static int16_t operate(struct alter_decision *decision)
   return 0;
 }
 
-/// Whether an entry is as the node has it: the request does not name it.
-static bool is_untouched(const struct alter_decision *decision, const struct config_entry *entry)
+bool alter_is_untouched(const struct alter_decision *decision, const struct config_entry *entry)
 {
   for (int32_t i = 0; i < decision->found->config_count; i++) {
     const struct config_entry *found = &decision->found->configs[i];
@@ -161,8 +150,7 @@ static bool is_untouched(const struct alter_decision *decision, const struct con
   return false;
 }
 
-/// Whether the node has another content than before.
-static bool is_changed(const struct alter_decision *decision)
+bool alter_is_changed(const struct alter_decision *decision)
 {
   const struct alter_found *found = decision->found;
   bool is_same = found->config_count == decision->count;
@@ -190,14 +178,14 @@ static int16_t decide_topic(struct alter_decision *decision, struct alter_change
   struct controller_alter_resource *resource = decision->resource;
   char message[CONFIG_MESSAGE_SIZE];
   struct topic_config config;
-  if (operate(decision) != 0) {
+  if (alter_operate(decision) != 0) {
     return resource->error_code;
   }
   if (resource->name_length == 0) {
-    return refuse(decision, WIRE_INVALID_REQUEST, "Default topic resources are not allowed.");
+    return alter_refuse(decision, WIRE_INVALID_REQUEST, "Default topic resources are not allowed.");
   }
   if (topic_name_validate(resource->name, resource->name_length, message) < 0) {
-    return refuse(decision, WIRE_INVALID_TOPIC_EXCEPTION, message);
+    return alter_refuse(decision, WIRE_INVALID_TOPIC_EXCEPTION, message);
   }
   const struct metadata_topic *topic =
       metadata_image_topic(decision->context->image, resource->name, resource->name_length);
@@ -205,17 +193,18 @@ static int16_t decide_topic(struct alter_decision *decision, struct alter_change
   int32_t override_count = 0;
   for (int32_t i = 0; i < decision->count; i++) {
     const struct config_entry *entry = &decision->configs[i];
-    if (!is_untouched(decision, entry) || has_override(topic, entry->name)) {
+    if (!alter_is_untouched(decision, entry) || has_override(topic, entry->name)) {
       overrides[override_count++] = *entry;
     }
   }
   if (topic_config_resolve(&decision->context->config->topic, overrides, override_count, &config, message) < 0) {
-    return refuse(decision, WIRE_INVALID_CONFIG, message);
+    return alter_refuse(decision, WIRE_INVALID_CONFIG, message);
   }
   if (!topic) {
-    return refuse_name(decision, WIRE_UNKNOWN_TOPIC_OR_PARTITION, "The topic '", resource->name, "' does not exist.");
+    return alter_refuse_name(decision, WIRE_UNKNOWN_TOPIC_OR_PARTITION, "The topic '", resource->name,
+                             "' does not exist.");
   }
-  if (is_changed(decision)) {
+  if (alter_is_changed(decision)) {
     change->topic = metadata_topic_with_config(topic, overrides, override_count, &config);
   }
   return 0;
@@ -223,14 +212,25 @@ static int16_t decide_topic(struct alter_decision *decision, struct alter_change
 
 // ---- brokers ----
 
+static bool is_read_only(const char *name)
+{
+  return broker_config_change_of(name) == BROKER_CHANGE_READ_ONLY;
+}
+
+static bool is_own_only(const char *name)
+{
+  enum broker_config_change change = broker_config_change_of(name);
+  return change == BROKER_CHANGE_OWN || change == BROKER_CHANGE_OWN_ONLY;
+}
+
 /// Names the configs of the request that may not be changed in a way: "before: [a, b]"; NULL when there are none.
-static const char *list_names(struct alter_decision *decision, const char *before, enum broker_config_change change)
+static const char *list_names(struct alter_decision *decision, const char *before, bool (*is_meant)(const char *name))
 {
   char text[CONFIG_MESSAGE_SIZE];
   size_t used = 0;
   for (int32_t i = 0; i < decision->count && used < sizeof text - NAME_SHOWN_MAX; i++) {
     const struct config_entry *entry = &decision->configs[i];
-    if (!is_untouched(decision, entry) && broker_config_change_of(entry->name) == change) {
+    if (!alter_is_untouched(decision, entry) && is_meant(entry->name)) {
       used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used > 0 ? ", " : "",
                                config_clip(entry->name, NAME_SHOWN_MAX - 4), entry->name);
     }
@@ -244,12 +244,13 @@ static int16_t check_support(struct alter_decision *decision, const struct confi
   const char *names[BROKER_CONFIG_COUNT];
   switch (broker_config_change_of(entry->name)) {
     case BROKER_CHANGE_ALLOWED:
+    case BROKER_CHANGE_OWN:
     case BROKER_CHANGE_READ_ONLY:
       return 0;
     case BROKER_CHANGE_UNSUPPORTED:
     case BROKER_CHANGE_OWN_ONLY:
-      return refuse_name(decision, WIRE_INVALID_REQUEST, "Broker config ", entry->name,
-                         " is known to Kafka but not supported by Luka yet");
+      return alter_refuse_name(decision, WIRE_INVALID_REQUEST, "Broker config ", entry->name,
+                               " is known to Kafka but not supported by Luka yet");
     case BROKER_CHANGE_UNKNOWN:
       break;
   }
@@ -258,7 +259,7 @@ static int16_t check_support(struct alter_decision *decision, const struct confi
   }
   const char *nearest = config_nearest(entry->name, names, BROKER_CONFIG_COUNT);
   const char *behind = nearest ? arena_printf(decision->arena, "; did you mean %s?", nearest) : "";
-  return refuse_name(decision, WIRE_INVALID_CONFIG, "Unknown broker config name: ", entry->name, behind);
+  return alter_refuse_name(decision, WIRE_INVALID_CONFIG, "Unknown broker config name: ", entry->name, behind);
 }
 
 /// Threads may not be more than twice as many as before, or less than half, as in Kafka.
@@ -273,12 +274,13 @@ static int16_t check_threads(struct alter_decision *decision, const struct broke
   } else if (wanted < had / 2) {
     why = arena_printf(decision->arena, "value should be at least half the current value %d", had);
   }
-  return why ? refuse(decision, WIRE_INVALID_REQUEST,
-                      arena_printf(decision->arena,
-                                   "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count "
-                                   "update validation failed for num.recovery.threads.per.data.dir=%d, %s for "
-                                   "configuration Invalid dynamic configuration",
-                                   wanted, why))
+  return why ? alter_refuse(
+                   decision, WIRE_INVALID_REQUEST,
+                   arena_printf(decision->arena,
+                                "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count "
+                                "update validation failed for num.recovery.threads.per.data.dir=%d, %s for "
+                                "configuration Invalid dynamic configuration",
+                                wanted, why))
              : 0;
 }
 
@@ -288,25 +290,25 @@ static int16_t check_broker_entries(struct alter_decision *decision)
 {
   char message[CONFIG_MESSAGE_SIZE];
   bool is_cluster = decision->resource->name_length == 0;
-  const char *names = list_names(decision, "Cannot update these configs dynamically", BROKER_CHANGE_READ_ONLY);
+  const char *names = list_names(decision, "Cannot update these configs dynamically", is_read_only);
   if (names) {
-    return refuse(decision, WIRE_INVALID_REQUEST, names);
+    return alter_refuse(decision, WIRE_INVALID_REQUEST, names);
   }
   for (int32_t i = 0; i < decision->count; i++) {
     const struct config_entry *entry = &decision->configs[i];
     int place = config_find(decision->defs, decision->def_count, entry->name);
-    if (place >= 0 && !is_untouched(decision, entry) &&
+    if (place >= 0 && !alter_is_untouched(decision, entry) &&
         config_set(&decision->defs[place], entry->value, NULL, message) < 0) {
-      return refuse(decision, WIRE_INVALID_REQUEST, message);
+      return alter_refuse(decision, WIRE_INVALID_REQUEST, message);
     }
   }
   names = list_names(decision, "Cannot update these configs at default cluster level, broker id must be specified",
-                     BROKER_CHANGE_OWN_ONLY);
+                     is_own_only);
   if (names && is_cluster) {
-    return refuse(decision, WIRE_INVALID_REQUEST, names);
+    return alter_refuse(decision, WIRE_INVALID_REQUEST, names);
   }
   for (int32_t i = 0; i < decision->count; i++) {
-    if (!is_untouched(decision, &decision->configs[i]) && check_support(decision, &decision->configs[i]) != 0) {
+    if (!alter_is_untouched(decision, &decision->configs[i]) && check_support(decision, &decision->configs[i]) != 0) {
       return decision->resource->error_code;
     }
   }
@@ -320,7 +322,7 @@ static int32_t pick_heeded(const struct config_entry *configs, int32_t count, st
   int32_t kept = 0;
   for (int32_t i = 0; i < count; i++) {
     int place = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, configs[i].name);
-    if (place >= 0 && broker_config_change_of(configs[i].name) == BROKER_CHANGE_ALLOWED &&
+    if (place >= 0 && broker_config_is_changeable(configs[i].name) &&
         config_set(&broker_config_defs()[place], configs[i].value, NULL, message) == 0) {
       heeded[kept++] = configs[i];
     }
@@ -335,7 +337,7 @@ static int16_t decide_broker(struct alter_decision *decision, const struct broke
 {
   char message[CONFIG_MESSAGE_SIZE];
   bool is_cluster = decision->resource->name_length == 0;
-  if (operate(decision) != 0 || check_broker_entries(decision) != 0) {
+  if (alter_operate(decision) != 0 || check_broker_entries(decision) != 0) {
     return decision->resource->error_code;
   }
   struct config_entry *heeded = arena_alloc(decision->arena, (size_t)(decision->count + 1) * sizeof *heeded);
@@ -346,7 +348,7 @@ static int16_t decide_broker(struct alter_decision *decision, const struct broke
   int result = is_cluster ? broker_config_overlay(base, heeded, heeded_count, other, other_count, made, message)
                           : broker_config_overlay(base, other, other_count, heeded, heeded_count, made, message);
   if (result < 0) {
-    return refuse(decision, WIRE_INVALID_REQUEST, message);
+    return alter_refuse(decision, WIRE_INVALID_REQUEST, message);
   }
   if (check_threads(decision, before, *made) != 0) {
     broker_config_unref(*made);
@@ -357,28 +359,53 @@ static int16_t decide_broker(struct alter_decision *decision, const struct broke
 
 // ---- the request ----
 
+/// What resources of a type can have; users have no configs of a fixed kind.
+static void list_defs(struct alter_decision *decision)
+{
+  switch (decision->resource->type) {
+    case CONTROLLER_TOPIC:
+      decision->defs = topic_config_defs();
+      decision->def_count = TOPIC_CONFIG_COUNT;
+      break;
+    case CONTROLLER_BROKER:
+      decision->defs = broker_config_defs();
+      decision->def_count = BROKER_CONFIG_COUNT;
+      break;
+    case CONTROLLER_GROUP:
+      decision->defs = group_config_defs();
+      decision->def_count = GROUP_CONFIG_COUNT;
+      break;
+    case CONTROLLER_CLIENT_METRICS:
+      decision->defs = client_metrics_config_defs();
+      decision->def_count = CLIENT_METRICS_CONFIG_COUNT;
+      break;
+    default:
+      break;
+  }
+}
+
 static void decide(const struct alter_plan_context *context, struct controller_alter *alter, int32_t index,
                    const struct alter_found *found, struct alter_plan *plan)
 {
   struct controller_alter_resource *resource = &alter->resources[index];
   struct alter_change *change = &plan->changes[index];
-  bool is_topic = resource->type == CONTROLLER_TOPIC;
   struct alter_decision decision = {
       .context = context,
       .arena = alter->arena,
       .is_incremental = alter->is_incremental,
       .resource = resource,
       .found = found,
-      .defs = is_topic ? topic_config_defs() : broker_config_defs(),
-      .def_count = is_topic ? (int)TOPIC_CONFIG_COUNT : (int)BROKER_CONFIG_COUNT,
   };
   struct broker_config *made = NULL;
-  if (is_topic) {
+  list_defs(&decision);
+  if (resource->type == CONTROLLER_TOPIC) {
     decide_topic(&decision, change);
+  } else if (resource->type != CONTROLLER_BROKER) {
+    alter_decide_entity(&decision, change);
   } else {
     decide_broker(&decision, plan->config ? plan->config : context->config, &made);
   }
-  if (resource->error_code != WIRE_NONE || !is_changed(&decision)) {
+  if (resource->error_code != WIRE_NONE || !alter_is_changed(&decision)) {
     if (made) {
       broker_config_unref(made);
     }
@@ -417,6 +444,9 @@ void alter_plan_destroy(struct alter_plan *plan)
   for (int32_t i = 0; i < plan->resource_count; i++) {
     if (plan->changes[i].topic) {
       metadata_topic_unref(plan->changes[i].topic);
+    }
+    if (plan->changes[i].entity) {
+      metadata_entity_unref(plan->changes[i].entity);
     }
   }
   if (plan->config) {

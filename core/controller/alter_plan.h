@@ -6,6 +6,7 @@
 //
 //   topic   operations, then name, names and values of all configs, what belongs together, and last whether it exists
 //   broker  operations, then what cannot change at run time, then values
+//   group   operations, then name, names and values of all configs, the broker's bounds, what belongs together
 #pragma once
 
 #include "controller/controller.h"
@@ -29,6 +30,8 @@ struct alter_change {
   const struct config_entry *configs; ///< what the node is to have, in the request's arena
   int32_t config_count;               ///< how many
   struct metadata_topic *topic;       ///< a topic as it will be; one reference, owned. NULL: no topic
+  struct metadata_entity *entity;     ///< a group, subscription or user likewise
+  bool is_emptied;                    ///< nothing is set on it any more
 };
 
 /// What a request comes to.

@@ -351,15 +351,6 @@ const char *controller_plural(int32_t count)
   return count == 1 ? "" : "s";
 }
 
-void controller_warn_compaction(const struct metadata_topic *topic)
-{
-  int32_t policy = topic->config.cleanup_policy;
-  if (policy & CLEANUP_COMPACT) {
-    slog_warn("topic %s has cleanup.policy=compact: compaction is not done yet; %s", topic->name,
-              policy & CLEANUP_DELETE ? "records go by time and size alone" : "every record is kept");
-  }
-}
-
 void controller_apply(struct controller *controller, enum controller_change_kind kind,
                       const struct metadata_topic *const *topics, int32_t count, bool is_load,
                       void (*done)(struct controller *controller))
@@ -438,7 +429,6 @@ static void create_written(struct metastore_request *request)
     const struct metadata_topic *topic = controller->topics[i];
     slog_info("created topic %s with %d partition%s", topic->name, topic->partition_count,
               controller_plural(topic->partition_count));
-    controller_warn_compaction(topic);
   }
   controller_apply(controller, CONTROLLER_OPEN_REPLICAS, controller_changed_topics(controller), controller->topic_count,
                    false, controller_replicas_opened);

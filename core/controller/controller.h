@@ -272,8 +272,11 @@ void controller_add_partitions(struct controller *controller, struct controller_
 // ---- changing configs ----
 
 enum controller_resource {
-  CONTROLLER_TOPIC = 2,  ///< Kafka's number of that type of resource
-  CONTROLLER_BROKER = 4, ///< this broker, or with an empty name all brokers
+  CONTROLLER_USER = METADATA_USER, ///< a user's credentials: entries of the mechanisms' names; no type of Kafka's
+  CONTROLLER_TOPIC = 2,            ///< Kafka's number of that type of resource
+  CONTROLLER_BROKER = 4,           ///< this broker, or with an empty name all brokers
+  CONTROLLER_CLIENT_METRICS = METADATA_CLIENT_METRICS, ///< a subscription to clients' metrics
+  CONTROLLER_GROUP = METADATA_GROUP,                   ///< a group, there or not
 };
 
 enum controller_operation {

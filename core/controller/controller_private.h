@@ -128,9 +128,6 @@ void unremoved_retry(struct controller *controller, void (*done)(struct controll
 /// "s" unless there is one: "3 partitions".
 const char *controller_plural(int32_t count);
 
-/// Says of a topic with cleanup.policy=compact what is not done yet; called where it is created or changed.
-void controller_warn_compaction(const struct metadata_topic *topic);
-
 /// Takes up requests that waited for the load.
 void controller_resume(struct controller *controller, enum controller_state state);
 

@@ -209,6 +209,7 @@ static void elected(struct metastore_request *request)
   writes_read(&writes, METASTORE_CHILDREN, "/brokers/topics");
   writes_read(&writes, METASTORE_CHILDREN, "/admin/delete_topics");
   loader_ask_config(loader, &writes);
+  loader_ask_entity_names(loader, &writes);
   submit(loader, &writes, read_names);
 }
 
@@ -228,7 +229,9 @@ static void read_names(struct metastore_request *request)
     return;
   }
   loader_take_names(loader, request->ops);
+  loader_take_entity_names(loader, &request->ops[LOADER_NAME_READS + LOADER_CONFIG_READS]);
   loader_ask_nodes(loader, &writes);
+  loader_ask_entities(loader, &writes);
   submit(loader, &writes, read_nodes);
 }
 
@@ -240,6 +243,9 @@ static void read_nodes(struct metastore_request *request)
     return;
   }
   int result = loader_take_nodes(loader, request->ops);
+  if (result == 0) {
+    result = loader_take_entities(loader, request->ops);
+  }
   if (result < 0) {
     end(loader, result);
     return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The load under way: load.c has its steps, load_config.c the broker's configuration, load_topics.c what is read and
-// mended, load_adopt.c what is adopted, load_static.c what the topic blocks of the configuration come to. Control
-// thread.
+// mended, load_entities.c groups, subscriptions and users, load_adopt.c what is adopted, load_static.c what the topic
+// blocks of the configuration come to. Control thread.
 #pragma once
 
 #include "controller/adopt.h"
@@ -33,6 +33,16 @@ struct topic_load {
   struct metadata_topic *made;       ///< one reference, or NULL
 };
 
+/// A group, subscription or user as it was found.
+struct entity_load {
+  enum metadata_entity_kind kind; ///< what it is
+  const char *name;               ///< in the arena, with a NUL behind it
+  size_t name_length;             ///< bytes before that
+  const char *path;               ///< of its node, in the arena
+  struct config_entry *entries;   ///< what is set, in the arena
+  int32_t entry_count;            ///< how many
+};
+
 /// Owner: the control thread.
 struct loader {
   struct controller *controller;        ///< whose load it is
@@ -47,6 +57,9 @@ struct loader {
   int32_t live_count;                   ///< how many
   struct topic_load *topics;            ///< sorted by name, in the arena
   int32_t topic_count;                  ///< how many
+  struct entity_load *entities;         ///< groups, subscriptions and users, in the arena
+  int32_t entity_count;                 ///< how many
+  size_t entity_op;                     ///< the first of the reads of their nodes
   const struct metadata_topic **kept;   ///< topics that stay
   int32_t kept_count;                   ///< how many
   const struct metadata_topic **doomed; ///< topics whose deletion is to be finished
@@ -65,12 +78,24 @@ struct loader {
 /// Frees a load with all that it holds.
 void loader_free(struct loader *loader);
 
-enum { LOADER_NAME_READS = 3 }; // children that are read before the configuration
+enum {
+  LOADER_NAME_READS = 3,   ///< children that are read before the configuration
+  LOADER_CONFIG_READS = 2, ///< nodes of the configuration
+};
 
 /// Asks for what was set on brokers at run time; takes the answers and makes the controller's configuration
 /// (load_config.c). @return 0, ERR_CORRUPT
 void loader_ask_config(struct loader *loader, struct writes *reads);
 int loader_take_config(struct loader *loader, const struct metastore_op *ops);
+
+/// Asks for the names of groups, subscriptions and users (load_entities.c), and takes them; asks for their nodes,
+/// behind those of topics, and takes them. @return 0, ERR_CORRUPT
+void loader_ask_entity_names(struct loader *loader, struct writes *reads);
+void loader_take_entity_names(struct loader *loader, const struct metastore_op *ops);
+void loader_ask_entities(struct loader *loader, struct writes *reads);
+int loader_take_entities(struct loader *loader, const struct metastore_op *ops);
+/// Puts them into the image.
+void loader_put_entities(const struct loader *loader, struct metadata_draft *draft);
 
 /// Takes the children of /brokers/ids, /brokers/topics and /admin/delete_topics.
 void loader_take_names(struct loader *loader, const struct metastore_op *ops);

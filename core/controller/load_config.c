@@ -29,7 +29,7 @@ static int take_node(struct loader *loader, const struct metastore_op *op, struc
   for (int32_t i = 0; i < *count; i++) {
     const char *name = (*configs)[i].name;
     int place = config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name);
-    if (place < 0 || broker_config_change_of(name) != BROKER_CHANGE_ALLOWED) {
+    if (place < 0 || !broker_config_is_changeable(name)) {
       slog_warn("metastore node %s: config %.*s is ignored: it cannot be set at run time", op->path,
                 config_clip(name, 128), name);
     } else if (config_set(&broker_config_defs()[place], (*configs)[i].value, NULL, message) < 0) {

@@ -11,6 +11,7 @@ void loader_make_image(struct loader *loader)
   metadata_draft_set_cluster(draft, controller->cluster_id);
   metadata_draft_set_controller(draft, controller->settings.broker_id, controller->epoch);
   metadata_draft_set_config(draft, controller->config);
+  loader_put_entities(loader, draft);
   for (int32_t i = 0; i < loader->broker_count; i++) {
     metadata_draft_put_broker(draft, loader->brokers[i]);
   }

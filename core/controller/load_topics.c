@@ -11,6 +11,7 @@
 #include "base/slog.h"
 #include "controller/election.h"
 #include "controller/load.h"
+#include "controller/placement.h"
 #include "metadata/topic_name.h"
 
 void loader_free(struct loader *loader)
@@ -40,13 +41,6 @@ void loader_free(struct loader *loader)
 
 // ---- names ----
 
-static int compare_ids(const void *left, const void *right)
-{
-  int32_t a = *(const int32_t *)left;
-  int32_t b = *(const int32_t *)right;
-  return (a > b) - (a < b);
-}
-
 static int compare_loads(const void *left, const void *right)
 {
   return strcmp(((const struct topic_load *)left)->name, ((const struct topic_load *)right)->name);
@@ -65,7 +59,7 @@ static void take_broker_ids(struct loader *loader, const struct metastore_op *op
     }
     loader->live[count++] = (int32_t)id;
   }
-  qsort(loader->live, (size_t)count, sizeof *loader->live, compare_ids);
+  qsort(loader->live, (size_t)count, sizeof *loader->live, placement_compare_ids);
   loader->live_count = count;
   loader->brokers = arena_zalloc(&loader->arena, (size_t)count * sizeof *loader->brokers);
 }

@@ -5,6 +5,13 @@
 
 #include "base/check.h"
 
+int placement_compare_ids(const void *left, const void *right)
+{
+  int32_t a = *(const int32_t *)left;
+  int32_t b = *(const int32_t *)right;
+  return (a > b) - (a < b);
+}
+
 void placement_classic(const int32_t *brokers, int32_t broker_count, int32_t partitions, int32_t factor,
                        int32_t *replicas)
 {

@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/// Compares two broker ids, for qsort.
+int placement_compare_ids(const void *left, const void *right);
+
 /// The classic rule: partition i on broker i mod n, its replica j on broker (i + j) mod n.
 ///
 /// @param brokers        `broker_count` ids, sorted, >= 1

@@ -176,7 +176,6 @@ static void list_planned(struct reload_work *work, const struct static_topic_pla
   if (plan->opened) {
     work->opened[work->opened_count++] = plan->opened;
   }
-  controller_warn_compaction(plan->topic);
 }
 
 /// Makes the next image, and lists what is to be opened and configured with it.

@@ -95,9 +95,6 @@ static void report_plan(const struct static_topic *block, const struct static_to
   } else if (plan->topic) {
     report_change(block, plan);
   }
-  if (plan->topic) {
-    controller_warn_compaction(plan->topic);
-  }
 }
 
 void static_work_report(const struct static_work *work)

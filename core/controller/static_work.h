@@ -35,7 +35,7 @@ int static_work_take(struct static_work *work, const struct topic_plan_context *
                      const struct controller *controller, bool is_strict, const struct metastore_op *ops,
                      struct writes *writes);
 
-/// All is written: says of a block's topic what is not done yet (compaction), and what its plan did.
+/// All is written: says of a block's topic what its plan did.
 void static_work_report(const struct static_work *work);
 
 /// Puts the topics that are new or changed into an image.

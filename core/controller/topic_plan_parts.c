@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "controller/placement.h"
 #include "controller/topic_plan_private.h"
 
 /// The topic of groups and offsets; the others are Kafka's __transaction_state and __share_group_state.
@@ -20,13 +21,6 @@ static int compare_partitions(const void *left, const void *right)
   return (a->partition > b->partition) - (a->partition < b->partition);
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-  int32_t a = *(const int32_t *)left;
-  int32_t b = *(const int32_t *)right;
-  return (a > b) - (a < b);
-}
-
 const char *topic_plan_check_replicas(const struct metadata_image *image, struct arena *arena,
                                       const struct controller_assignment *assignment, int32_t factor)
 {
@@ -35,7 +29,7 @@ const char *topic_plan_check_replicas(const struct metadata_image *image, struct
     return "The manual partition assignment includes an empty replica list.";
   }
   int32_t *sorted = arena_dup(arena, assignment->brokers, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, compare_ids);
+  qsort(sorted, (size_t)count, sizeof *sorted, placement_compare_ids);
   for (int32_t i = 0; i < count; i++) {
     if (!metadata_image_broker(image, sorted[i])) {
       return arena_printf(

@@ -110,7 +110,7 @@ static void inspect_members(const struct classic_group *classic, const struct li
     one->instance_id = member->instance.name == NULL ? NULL : arena_printf(arena, "%s", member->instance.name);
     one->client_id = arena_printf(arena, "%s", member->client_id);
     one->client_host = arena_printf(arena, "%s", member->client_host);
-    one->heard_ms = member->heard_ms;
+    one->heard_ms = classic_heard_ms(member);
     one->until_ms = member->session.position != 0 ? member->session.due_ms : -1;
   }
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "coordinator/member_beat.h"
 #include "wire/error_codes.h"
 #include "wire/heartbeat.h"
 #include "wire/offset_commit.h"
@@ -60,6 +61,7 @@ void classic_stop(struct group *group, int16_t error)
       classic_join_fail(group->shard, join, error, classic_member_id(member));
     }
     classic_sync_fail(member, error);
+    classic_end_beat(member); // who is asked next may be another broker
   }
 }
 
@@ -74,6 +76,11 @@ static const char *const STATE_NAMES[] = {
 
 void classic_set_state(struct classic_group *classic, enum classic_state state, int64_t now_ms)
 {
+  if (classic->state == CLASSIC_STABLE && state != CLASSIC_STABLE) {
+    LIST_EACH(&classic->members, node) {
+      classic_end_beat(CONTAINER_OF(node, struct classic_member, link));
+    }
+  }
   classic->state = state;
   classic->state_ms = now_ms;
 }
@@ -184,6 +191,10 @@ static void member_expired(struct group_shard *shard, struct group_timer *timer,
     }
     return;
   }
+  if (classic_heard_ms(member) > member->heard_ms) {
+    classic_touch(member, classic_heard_ms(member));
+    return;
+  }
   char reason[CLASSIC_REASON_SIZE];
   snprintf(reason, sizeof reason, "member %s sent no heartbeat for %d ms", member->id.name,
            member->is_new ? CLASSIC_NEW_MEMBER_MS : member->session_timeout_ms);
@@ -201,6 +212,26 @@ void classic_touch(struct classic_member *member, int64_t now_ms)
     group_timer_stop(member->classic->shard, &member->session);
   } else {
     group_timer_start(member->classic->shard, &member->session, now_ms + member->session_timeout_ms, member_expired);
+  }
+}
+
+int64_t classic_heard_ms(const struct classic_member *member)
+{
+  int64_t noted_ms = member->beat != NULL ? atomic_load(&member->beat->heard_ms) : 0;
+  return noted_ms > member->heard_ms ? noted_ms : member->heard_ms;
+}
+
+void classic_end_beat(struct classic_member *member)
+{
+  if (member->beat == NULL) {
+    return;
+  }
+  member_beat_end(member->beat);
+  int64_t heard_ms = classic_heard_ms(member);
+  member_beat_unref(member->beat);
+  member->beat = NULL;
+  if (heard_ms > member->heard_ms) {
+    classic_touch(member, heard_ms);
   }
 }
 
@@ -223,8 +254,18 @@ void classic_remove_and_go_on(struct classic_member *member, const char *reason,
 
 // ---- heartbeat ----
 
-static int16_t heartbeat_result(struct group *group, const struct wire_heartbeat_request *body, int64_t now_ms)
+/// The next heartbeats of a member in a stable group may be noted by who asked.
+static void give_beat(struct classic_member *member, struct group_request *request)
 {
+  if (member->beat == NULL) {
+    member->beat = member_beat_new(member->classic->generation, member->heard_ms);
+  }
+  request->beat = member_beat_ref(member->beat);
+}
+
+static int16_t heartbeat_result(struct group *group, struct group_request *request, int64_t now_ms)
+{
+  const struct wire_heartbeat_request *body = request->body;
   if (body->group_id.length <= 0) {
     return WIRE_INVALID_GROUP_ID;
   }
@@ -241,13 +282,16 @@ static int16_t heartbeat_result(struct group *group, const struct wire_heartbeat
     return WIRE_ILLEGAL_GENERATION;
   }
   classic_touch(member, now_ms);
+  if (classic->state == CLASSIC_STABLE && request->wants_beat) {
+    give_beat(member, request);
+  }
   return classic->state == CLASSIC_PREPARING ? WIRE_REBALANCE_IN_PROGRESS : WIRE_NONE;
 }
 
 void classic_heartbeat(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms)
 {
   struct wire_heartbeat_response *response = request->response;
-  response->error_code = heartbeat_result(group, request->body, now_ms);
+  response->error_code = heartbeat_result(group, request, now_ms);
   group_answer(shard, request);
 }
 

@@ -171,7 +171,7 @@ static void join_as_new(struct classic_group *classic, struct classic_member *me
   if (classic->bytes + protocols->size > CLASSIC_GROUP_BYTES_MAX) {
     mem_free(protocols);
     slog_debug("group %s: its members take more than %d MiB, and one more is refused", classic->group->id,
-              CLASSIC_GROUP_BYTES_MAX >> 20);
+               CLASSIC_GROUP_BYTES_MAX >> 20);
     classic_join_fail(classic->shard, request, WIRE_GROUP_MAX_SIZE_REACHED, wire_string_from(""));
     return;
   }
@@ -451,7 +451,7 @@ static void created_written(struct group *group, void *arg, int16_t error, int64
 void classic_join(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms)
 {
   const struct wire_join_group_request *body = request->body;
-  const struct group_config *config = group_shard_config(shard);
+  const struct group_settings *config = group_shard_config(shard);
   int16_t error = WIRE_NONE;
   if (body->group_id.length <= 0) {
     error = WIRE_INVALID_GROUP_ID;

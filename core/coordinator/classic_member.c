@@ -52,6 +52,7 @@ void classic_member_delete(struct classic_member *member)
 {
   struct classic_group *classic = member->classic;
   CHECK(member->join == NULL && member->sync == NULL);
+  classic_end_beat(member);
   group_timer_stop(classic->shard, &member->session);
   classic_member_synced(member);
   list_remove(&member->link);
@@ -99,6 +100,7 @@ void classic_member_admit(struct classic_member *member, struct classic_protocol
 
 char *classic_member_rename(struct classic_member *member, struct wire_string id)
 {
+  classic_end_beat(member); // whoever has the old id is fenced
   char *old = (char *)member->id.name;
   name_table_remove(&member->classic->ids, &member->id);
   name_table_add(&member->classic->ids, &member->id, member_text(id.data, id.length), id.length);

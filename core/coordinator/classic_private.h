@@ -20,12 +20,13 @@
 
 #include "base/list.h"
 #include "coordinator/classic_group.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/group_request.h"
 #include "coordinator/name_table.h"
 #include "coordinator/shard_private.h"
 #include "wire/types.h"
 
+struct member_beat;
 struct wire_join_group_request;
 struct wire_join_group_request_join_group_request_protocol;
 struct wire_sync_group_request;
@@ -79,7 +80,8 @@ struct classic_member {
   bool is_pending;                     ///< the id is given out, nobody has joined with it
   bool is_new;                         ///< it has not had an answer to its first JoinGroup
   bool must_sync;                      ///< it has joined the generation, its SyncGroup is awaited
-  int64_t heard_ms;                    ///< when it was heard last, wall clock
+  int64_t heard_ms;                    ///< when it was heard last by this shard, wall clock
+  struct member_beat *beat;            ///< notes heartbeats that do not come here, one reference; NULL: all come here
   struct group_timer session;          ///< throws it out; stopped while it waits for others
 };
 
@@ -137,6 +139,12 @@ int16_t classic_validate_member(struct classic_group *classic, struct wire_strin
 
 /// The member was heard: its session begins anew.
 void classic_touch(struct classic_member *member, int64_t now_ms);
+
+/// When it was heard last, wherever: wall clock.
+int64_t classic_heard_ms(const struct classic_member *member);
+
+/// All its heartbeats come here again; what was noted elsewhere counts.
+void classic_end_beat(struct classic_member *member);
 
 /// A member, or a pending id, goes: what it waits for is answered. The caller has the group go on without it.
 void classic_expel(struct classic_member *member);

@@ -136,7 +136,7 @@ static bool supports(const struct consumer_group *consumer, const struct wire_jo
 static int16_t join_check(const struct consumer_group *consumer, const struct group_request *request)
 {
   const struct wire_join_group_request *body = request->body;
-  const struct group_config *config = group_shard_config(consumer->group->shard);
+  const struct group_settings *config = group_shard_config(consumer->group->shard);
   if (body->session_timeout_ms < config->group_min_session_timeout_ms ||
       body->session_timeout_ms > config->group_max_session_timeout_ms) {
     return WIRE_INVALID_SESSION_TIMEOUT;

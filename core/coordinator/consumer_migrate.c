@@ -86,7 +86,7 @@ static int convert_member(struct consumer_group *consumer, const struct classic_
 static const char *convert(struct consumer_group *consumer, const struct group *group, struct arena *arena)
 {
   const struct classic_group *classic = group->classic;
-  const struct group_config *config = group_shard_config(group->shard);
+  const struct group_settings *config = group_shard_config(group->shard);
   if (!config->is_upgrade_allowed || classic->protocol_type == NULL ||
       strcmp(classic->protocol_type, MIGRATE_PROTOCOL_TYPE) != 0 ||
       classic->member_count > config->group_consumer_max_size) {
@@ -200,7 +200,7 @@ static struct wire_string common_protocol(const struct consumer_member *const *m
   return wire_string_from(NULL);
 }
 
-static bool may_downgrade(const struct group_config *config, const struct consumer_member *const *members,
+static bool may_downgrade(const struct group_settings *config, const struct consumer_member *const *members,
                           int32_t count)
 {
   if (!config->is_downgrade_allowed || count == 0 || count > config->group_max_size) {

@@ -24,7 +24,7 @@
 #include "base/arena.h"
 #include "base/uuid.h"
 #include "coordinator/consumer_group.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/group_request.h"
 #include "coordinator/shard_private.h"
 #include "wire/coordinator_record.h"

@@ -54,7 +54,7 @@ void coordinator_configure(struct coordinator_shard *entry, const struct metadat
   const struct broker_config *config = image->config;
   int policy = config->group_consumer_migration_policy;
   enum { DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL }; // as in the list of texts
-  entry->config = (struct group_config){
+  entry->config = (struct group_settings){
       .group_min_session_timeout_ms = config->group_min_session_timeout_ms,
       .group_max_session_timeout_ms = config->group_max_session_timeout_ms,
       .group_initial_rebalance_delay_ms = config->group_initial_rebalance_delay_ms,
@@ -316,6 +316,11 @@ static void coordinator_handle(struct coordinator_worker *worker, struct group_r
   metric_count(&worker->counters.requests, 1);
   group_shard_handle(entry->shard, request, coordinator_now_ms(worker));
   coordinator_mark(entry);
+}
+
+int64_t coordinator_clock_ms(struct coordinator *coordinator, int worker)
+{
+  return coordinator_now_ms(&coordinator->workers[worker]);
 }
 
 static void coordinator_request_mail(struct mail *mail)

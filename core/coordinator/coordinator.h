@@ -63,6 +63,10 @@ void coordinator_submit(struct coordinator *coordinator, struct group_request *r
 /// the turn as one batch. @param worker  its number
 void coordinator_turn(struct coordinator *coordinator, int worker);
 
+/// The time by which groups are served, on a worker's thread: it follows the wall clock, but does not jump with it.
+/// Milliseconds since 1970.
+int64_t coordinator_clock_ms(struct coordinator *coordinator, int worker);
+
 /// The server stops: all that waits in shards of this worker is answered, and nothing waits any more. On each worker,
 /// when it drains. @param worker  its number
 void coordinator_drain(struct coordinator *coordinator, int worker);

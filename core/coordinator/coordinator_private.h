@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/uuid.h"
 #include "coordinator/coordinator.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/shard.h"
 #include "event/mail.h"
 #include "event/pool.h"
@@ -44,7 +44,7 @@ struct coordinator_shard {
   struct uuid topic_id;              ///< of the topic as it was when this was made
   int32_t leader_epoch;              ///< likewise: what is written under another one fails
   struct partition *part;            ///< its log; one reference
-  struct group_config config;        ///< what `shard` goes by
+  struct group_settings config;      ///< what `shard` goes by
   struct group_shard *shard;         ///< owned
   struct timer timer;                ///< the shard's next timer; of a failed one: the next try
   int64_t timer_ms;                  ///< what `timer` is set to, in the shard's time; INT64_MAX: it is not

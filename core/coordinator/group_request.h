@@ -15,6 +15,7 @@ struct arena;
 struct coordinator;
 struct event_loop;
 struct group_request;
+struct member_beat;
 typedef void (*group_request_fn)(struct group_request *request);
 
 /// Embed it in what waits for the answer. Taken from coordinator_submit() until `done`.
@@ -33,6 +34,8 @@ struct group_request {
   struct arena *arena;          ///< of this request alone: the shard's thread allocates from it until done
   struct wire_string client_id; ///< of the request's header, borrowed until done; may be null
   const char *client_host;      ///< address of the client as Kafka shows it, "/127.0.0.1"; borrowed until done
-  bool is_stable; ///< of OffsetFetch: answer UNSTABLE_OFFSET_COMMIT where a transaction may change an offset
-  void *state;    ///< what has the request while it waits (a member that joins), NULL: nothing
+  bool is_stable;           ///< of OffsetFetch: answer UNSTABLE_OFFSET_COMMIT where a transaction may change an offset
+  bool wants_beat;          ///< of Heartbeat: the next ones may be noted without asking (member_beat.h)
+  struct member_beat *beat; ///< of Heartbeat: with what, one reference, the asker's; NULL: the next is to be asked too
+  void *state;              ///< what has the request while it waits (a member that joins), NULL: nothing
 };

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/group_request.h"
 #include "coordinator/shard_state.h"
 #include "wire/apis.h"

@@ -33,7 +33,7 @@ static void shard_seed(struct group_shard *shard, uint64_t seed)
   }
 }
 
-struct group_shard *group_shard_new(int32_t index, const struct group_config *config,
+struct group_shard *group_shard_new(int32_t index, const struct group_settings *config,
                                     const struct group_shard_topics *topics, uint64_t seed)
 {
   struct group_shard *shard = mem_zalloc(sizeof *shard);
@@ -101,7 +101,7 @@ void group_shard_delete(struct group_shard *shard)
   mem_free(shard);
 }
 
-const struct group_config *group_shard_config(const struct group_shard *shard)
+const struct group_settings *group_shard_config(const struct group_shard *shard)
 {
   return shard->config;
 }
@@ -232,8 +232,8 @@ static int shard_leave_out(struct group_shard *shard, int kind, const char *what
   uint64_t bit = UINT64_C(1) << (kind >= 0 && kind < SHARD_UNKNOWN_KINDS - 1 ? kind : SHARD_UNKNOWN_KINDS - 1);
   if ((shard->unknown_kinds & bit) == 0) {
     shard->unknown_kinds |= bit;
-    slog_warn("partition %d of __consumer_offsets: a record of kind %d is left out, and others like it: %s", shard->index,
-              kind, what);
+    slog_warn("partition %d of __consumer_offsets: a record of kind %d is left out, and others like it: %s",
+              shard->index, kind, what);
   }
   return ERR_UNSUPPORTED_VERSION;
 }
@@ -302,7 +302,8 @@ void group_shard_stop(struct group_shard *shard, int16_t error)
   group_timer_stop(shard, &shard->expiry_timer);
   group_writes_stop(shard, error);
   for (uint32_t i = 0; i < shard->slot_count; i++) {
-    for (struct group *group = shard->slots[i]; group != NULL; group = group->next) {
+    for (struct group *group = shard->slots[i], *next = NULL; group != NULL; group = next) {
+      next = group->next; // it may go when nothing waits in it any more
       LIST_EACH_SAFE(&group->waiting, node) {
         list_remove(node);
         struct group_request *request = CONTAINER_OF(node, struct group_request, link);

@@ -37,7 +37,7 @@
 
 #include "base/uuid.h"
 
-struct group_config;
+struct group_settings;
 struct group_request;
 struct group_shard;
 struct group_write;
@@ -63,7 +63,7 @@ struct group_shard_topics {
 /// @param topics  copied
 /// @param seed    of the member ids that it makes up: the same seed, the same ids
 /// @return owned: group_shard_delete()
-struct group_shard *group_shard_new(int32_t index, const struct group_config *config,
+struct group_shard *group_shard_new(int32_t index, const struct group_settings *config,
                                     const struct group_shard_topics *topics, uint64_t seed);
 
 /// Makes another empty shard with the same arguments, for a load that has to begin again. `shard` stays as it is.

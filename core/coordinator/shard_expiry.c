@@ -12,7 +12,7 @@
 // An offset that was committed with a time of its own goes by that in each of these but the last. Nothing expires that
 // a transaction may be about to change. The look goes through the groups piece by piece, so that a shard with millions
 // of offsets keeps no worker for long.
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/shard_state.h"
 
 enum { EXPIRY_STEP_OFFSETS = 20000 }; ///< offsets and groups that are looked at in one go

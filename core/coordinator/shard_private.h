@@ -133,7 +133,7 @@ void group_answer(struct group_shard *shard, struct group_request *request);
 /// Fills in the response with an error, whatever the request (shard_fail.c); group_answer() is still to be called.
 void group_request_fail(struct group_request *request, int16_t error);
 
-const struct group_config *group_shard_config(const struct group_shard *shard);
+const struct group_settings *group_shard_config(const struct group_shard *shard);
 const struct group_shard_topics *group_shard_topics(const struct group_shard *shard);
 
 /// Characters at random for a member id, from the shard's seed: a UUID as text, NUL-terminated.

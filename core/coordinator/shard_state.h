@@ -22,11 +22,11 @@ struct shard_topic;
 struct shard_transaction;
 
 struct group_shard {
-  int32_t index;                     ///< partition of __consumer_offsets
-  const struct group_config *config; ///< borrowed
-  struct group_shard_topics topics;  ///< what there is in the cluster
-  uint64_t random[4];                ///< state of the generator of ids
-  uint64_t hash_seed;                ///< of the tables
+  int32_t index;                       ///< partition of __consumer_offsets
+  const struct group_settings *config; ///< borrowed
+  struct group_shard_topics topics;    ///< what there is in the cluster
+  uint64_t random[4];                  ///< state of the generator of ids
+  uint64_t hash_seed;                  ///< of the tables
 
   struct group **slots; ///< groups by hash of their id, chained
   uint32_t slot_count;  ///< a power of two

@@ -64,6 +64,12 @@ static void loop_on_prepare(uv_prepare_t *prepare)
   epoch_leave();
 }
 
+static void loop_read_clock(struct event_loop *loop)
+{
+  loop->now_ns = clock_mono_ns();
+  loop->now_ms = loop->now_ns / 1000000;
+}
+
 int event_loop_create(struct event_loop *loop, const char *name)
 {
   int err = uv_loop_init(&loop->uv);
@@ -83,7 +89,7 @@ int event_loop_create(struct event_loop *loop, const char *name)
   loop->clock.data = loop;
   uv_prepare_start(&loop->prepare, loop_on_prepare);
   loop->armed_ms = INT64_MAX;
-  loop->now_ms = clock_mono_ms();
+  loop_read_clock(loop);
   snprintf(loop->name, sizeof loop->name, "%s", name);
   return 0;
 }
@@ -167,7 +173,7 @@ void event_loop_awake(struct event_loop *loop)
   if (!loop->is_awake) {
     loop->is_awake = true;
     epoch_enter();
-    loop->now_ms = clock_mono_ms();
+    loop_read_clock(loop);
     loop->wall_ms = INT64_MIN;
   }
 }

@@ -31,6 +31,7 @@ struct event_loop {
   uint64_t timer_order;       ///< order of the next timer to start
   int64_t armed_ms;           ///< what `clock` is set to, INT64_MAX: not set
   int64_t now_ms;             ///< monotonic time of this turn
+  int64_t now_ns;             ///< the same in nanoseconds
   int64_t wall_ms;            ///< wall clock of this turn, INT64_MIN: not read yet
   pthread_t thread;           ///< the thread
   char name[16];              ///< thread name, for logs and debuggers

@@ -40,6 +40,9 @@ void log_config_default(struct log_config *config)
       .file_delete_delay_ms = INT64_C(60) * 1000,
       .flush_messages = INT64_MAX,
       .flush_ms = INT64_MAX,
+      .delete_retention_ms = INT64_C(24) * 3600 * 1000,
+      .max_compaction_lag_ms = INT64_MAX,
+      .min_dirty_ratio = 0.5,
       .is_deleting = true,
   };
 }
@@ -69,6 +72,8 @@ struct log *log_new(const struct log_open_args *args)
   leader_epochs_create(&log->epochs);
   producers_create(&log->producers);
   atomic_init(&log->first_unstable_offset, INT64_MAX);
+  atomic_init(&log->clean_offset, args->clean_offset);
+  log->swap_base = -1;
   pthread_mutex_init(&log->flush_lock, NULL);
   pthread_condattr_t attr;
   pthread_condattr_init(&attr);
@@ -249,6 +254,11 @@ int64_t log_recovery_point(const struct log *log)
 int64_t log_flushed_ms(const struct log *log)
 {
   return atomic_load_explicit(&log->flushed_ms, memory_order_relaxed);
+}
+
+int64_t log_clean_offset(const struct log *log)
+{
+  return atomic_load_explicit(&log->clean_offset, memory_order_acquire);
 }
 
 int64_t log_size_bytes(const struct log *log)

@@ -28,22 +28,27 @@ struct sync_group;
 
 /// What a topic says about its logs. Kafka's topic configs of the same names; the caller checked the ranges.
 struct log_config {
-  int32_t segment_bytes;        ///< a segment is closed before it would grow beyond this; > 0
-  int32_t index_interval_bytes; ///< bytes of log between two index entries; >= 0
-  int32_t segment_index_bytes;  ///< largest size of an index file; >= 4
-  int32_t max_message_bytes;    ///< not used by the log itself; kept here for its callers
-  int64_t segment_ms;           ///< a segment is closed when its records span more than this; >= 1
-  int64_t segment_jitter_ms;    ///< up to this much is taken off segment_ms, at random per segment; >= 0
-  int64_t retention_bytes;      ///< per partition; -1: no limit
-  int64_t retention_ms;         ///< -1: no limit
-  int64_t file_delete_delay_ms; ///< how long a deleted segment's files stay, renamed to *.deleted; >= 0
-  int64_t flush_messages;       ///< records that may be acknowledged and not on disk, plus one; INT64_MAX: any; >= 1
-  int64_t flush_ms;             ///< after how long a record is to be on disk; INT64_MAX: no matter; >= 0
-  bool is_sync;                 ///< records are acknowledged when they are on disk, in a segment or the sync journal
-  bool preallocate;             ///< reserve the blocks of a new segment
-  bool is_deleting;             ///< cleanup.policy holds "delete": retention_ms and retention_bytes apply
-  bool is_compacted;            ///< the topic is or was compacted: offsets may have holes
-  bool is_log_append_time;      ///< message.timestamp.type is LogAppendTime; kept here for the log's callers
+  int32_t segment_bytes;         ///< a segment is closed before it would grow beyond this; > 0
+  int32_t index_interval_bytes;  ///< bytes of log between two index entries; >= 0
+  int32_t segment_index_bytes;   ///< largest size of an index file; >= 4
+  int32_t max_message_bytes;     ///< not used by the log itself; kept here for its callers
+  int64_t segment_ms;            ///< a segment is closed when its records span more than this; >= 1
+  int64_t segment_jitter_ms;     ///< up to this much is taken off segment_ms, at random per segment; >= 0
+  int64_t retention_bytes;       ///< per partition; -1: no limit
+  int64_t retention_ms;          ///< -1: no limit
+  int64_t file_delete_delay_ms;  ///< how long a deleted segment's files stay, renamed to *.deleted; >= 0
+  int64_t flush_messages;        ///< records that may be acknowledged and not on disk, plus one; INT64_MAX: any; >= 1
+  int64_t flush_ms;              ///< after how long a record is to be on disk; INT64_MAX: no matter; >= 0
+  bool is_sync;                  ///< records are acknowledged when they are on disk, in a segment or the sync journal
+  bool preallocate;              ///< reserve the blocks of a new segment
+  bool is_deleting;              ///< cleanup.policy holds "delete": retention_ms and retention_bytes apply
+  int64_t delete_retention_ms;   ///< how long tombstones stay after a pass of the cleaner came upon them; >= 0
+  int64_t min_compaction_lag_ms; ///< how long records are not cleaned; >= 0
+  int64_t max_compaction_lag_ms; ///< after how long they are to be; INT64_MAX: no matter; >= 1
+  double min_dirty_ratio;        ///< share of a log's bytes that has to be new for a pass of the cleaner; 0 to 1
+  bool is_compacting;            ///< cleanup.policy holds "compact": the log is cleaned
+  bool is_compacted;             ///< the topic is or was compacted: offsets may have holes
+  bool is_log_append_time;       ///< message.timestamp.type is LogAppendTime; kept here for the log's callers
 };
 
 /// Whether records of a log count, for readers and producers, only once they are on disk.
@@ -85,6 +90,7 @@ struct log_open_args {
   struct uuid topic_id;     ///< zero: take what partition.metadata says, write none
   int64_t recovery_point;   ///< from the checkpoint: everything below is on disk; 0 when unknown
   int64_t log_start_offset; ///< from the checkpoint; 0 when unknown
+  int64_t clean_offset;     ///< from the checkpoint: see log_clean_offset(); -1 when it was never cleaned
   int64_t now_ms;           ///< wall time
   bool is_clean;            ///< the last shutdown was clean: no scan
   struct uuid found_id;     ///< what partition.metadata was found to say, so that it is not read again; zero: unknown
@@ -279,6 +285,9 @@ void log_end_position(const struct log *log, struct log_position *position);
 
 /// Everything below is on disk; at most the log's end, and where a batch begins.
 int64_t log_recovery_point(const struct log *log);
+
+/// What lies below was cleaned by the log cleaner (log_clean.h); -1: it was never cleaned. Any thread.
+int64_t log_clean_offset(const struct log *log);
 
 /// Bytes of all segment files.
 int64_t log_size_bytes(const struct log *log);

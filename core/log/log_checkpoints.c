@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three checkpoints of a directory: what goes into each, and when a file has to be written again. A file is written
+// The four checkpoints of a directory: what goes into each, and when a file has to be written again. A file is written
 // by one thread at a time; the entries are gathered before, by one thread for all directories because a log that moves
 // belongs to several, so that a later write never has older offsets.
 #include <string.h>
@@ -67,6 +67,9 @@ static int64_t current_offset(struct log_manager *mgr, const struct log_entry *e
   struct log *log = entry->log;
   if (which == LOG_DIR_RECOVERY_POINTS) {
     return log_recovery_point(log);
+  }
+  if (which == LOG_DIR_CLEAN_OFFSETS) {
+    return log_clean_offset(log);
   }
   if (which == LOG_DIR_START_OFFSETS) {
     // As Kafka: only where the segments' names do not say it.
@@ -206,49 +209,6 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
     log_manager_fail(mgr, dir, result);
   } else if (result < 0) {
     slog_warn("%s; it is tried again later", error_last()->message);
-  }
-  return result;
-}
-
-/// Adds a line to a checkpoint that nobody else writes now, unless it has one.
-static int add_line(const char *path, const struct log_entry *entry)
-{
-  struct checkpoint found = {0};
-  int64_t offset = 0;
-  TRY(checkpoint_read(path, &found));
-  int result = 0;
-  if (!checkpoint_find(&found, entry->topic, entry->partition, &offset)) {
-    struct checkpoint_entry *lines = mem_array(found.count + 1, sizeof *lines);
-    for (size_t i = 0; i < found.count; i++) {
-      lines[i] = found.entries[i];
-    }
-    lines[found.count] = (struct checkpoint_entry){.topic = entry->topic, .partition = entry->partition};
-    result = checkpoint_write(path, lines, found.count + 1);
-    mem_free(lines);
-  }
-  checkpoint_destroy(&found);
-  return result;
-}
-
-int log_checkpoints_note_cleaned(struct log_manager *mgr, struct log_dir *dir, const struct log_entry *entry)
-{
-  // Two moves may want this at a time; the other file's turn serves for both.
-  struct log_dir_writer *writer = &mgr->writers[dir - mgr->dirs];
-  pthread_mutex_lock(&mgr->lock);
-  while (writer->is_writing[LOG_DIR_START_OFFSETS]) {
-    pthread_cond_wait(&mgr->changed, &mgr->lock);
-  }
-  writer->is_writing[LOG_DIR_START_OFFSETS] = true;
-  pthread_mutex_unlock(&mgr->lock);
-  char *path = log_dir_cleaned_path(dir);
-  int result = add_line(path, entry);
-  mem_free(path);
-  pthread_mutex_lock(&mgr->lock);
-  writer->is_writing[LOG_DIR_START_OFFSETS] = false;
-  pthread_cond_broadcast(&mgr->changed);
-  pthread_mutex_unlock(&mgr->lock);
-  if (log_manager_is_disk_failure(result)) {
-    log_manager_fail(mgr, dir, result);
   }
   return result;
 }

@@ -21,11 +21,8 @@ static const char *const checkpoint_names[LOG_DIR_CHECKPOINT_COUNT] = {
     [LOG_DIR_RECOVERY_POINTS] = "recovery-point-offset-checkpoint",
     [LOG_DIR_START_OFFSETS] = "log-start-offset-checkpoint",
     [LOG_DIR_HIGH_WATERMARKS] = "replication-offset-checkpoint",
+    [LOG_DIR_CLEAN_OFFSETS] = "cleaner-offset-checkpoint",
 };
-
-/// Kafka's cleaner notes here how far it has come with each partition. What it cleaned has holes in its offsets, also
-/// when its topic is not compacted any more.
-static const char CLEANER_CHECKPOINT[] = "cleaner-offset-checkpoint";
 
 /// The folder of Kafka's own metadata log: neither a topic nor a stray.
 static const char KRAFT_FOLDER[] = "__cluster_metadata-0";
@@ -75,11 +72,6 @@ int log_dir_open(struct log_dir *dir, const char *path)
 char *log_dir_checkpoint_path(const struct log_dir *dir, enum log_dir_checkpoint which)
 {
   return mem_printf("%s/%s", dir->path, checkpoint_names[which]);
-}
-
-char *log_dir_cleaned_path(const struct log_dir *dir)
-{
-  return mem_printf("%s/%s", dir->path, CLEANER_CHECKPOINT);
 }
 
 char *log_dir_partition_path(const struct log_dir *dir, const char *topic, int32_t partition)
@@ -256,7 +248,7 @@ static int read_checkpoints(struct log_dir *dir)
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
     TRY(read_checkpoint(log_dir_checkpoint_path(dir, i), &dir->checkpoints[i]));
   }
-  return read_checkpoint(log_dir_cleaned_path(dir), &dir->cleaned);
+  return 0;
 }
 
 int log_dir_scan(struct log_dir *dir)
@@ -284,7 +276,6 @@ void log_dir_destroy(struct log_dir *dir)
   for (int i = 0; i < LOG_DIR_CHECKPOINT_COUNT; i++) {
     checkpoint_destroy(&dir->checkpoints[i]);
   }
-  checkpoint_destroy(&dir->cleaned);
   for (size_t i = 0; i < dir->folder_count; i++) {
     mem_free(dir->folders[i].topic);
   }

@@ -37,6 +37,7 @@ enum log_dir_checkpoint {
   LOG_DIR_RECOVERY_POINTS,
   LOG_DIR_START_OFFSETS,
   LOG_DIR_HIGH_WATERMARKS,
+  LOG_DIR_CLEAN_OFFSETS, ///< how far the log cleaner has come; what has a line may have holes in its offsets
   LOG_DIR_CHECKPOINT_COUNT,
 };
 
@@ -69,18 +70,17 @@ struct log_dir {
   struct meta_properties meta;                             ///< what it says; the metastore by its absolute path
   char *metadata_text;                                     ///< the metastore as it is written there, owned; NULL: not
   struct checkpoint checkpoints[LOG_DIR_CHECKPOINT_COUNT]; ///< as found at start
-  struct checkpoint cleaned;         ///< cleaner-offset-checkpoint as found at start: partitions that were compacted
-  struct log_dir_folder *folders;    ///< partitions found at start, owned
-  size_t folder_count;               ///< how many
-  char **leftovers;                  ///< paths of -delete folders found at start, owned
-  size_t leftover_count;             ///< how many
-  size_t stray_count;                ///< -stray folders found at start
-  struct log_dir_future *futures;    ///< -future folders found at start, owned
-  size_t future_count;               ///< how many
-  size_t log_count;                  ///< open logs; guarded by the manager's lock
-  _Atomic(int64_t) space_asked_ms;   ///< monotonic time of the last look at the free space
-  _Atomic(bool) is_short;            ///< it has less than the reserve free, which was logged
-  _Atomic(int64_t) space_free_bytes; ///< what it saw; -1: not asked yet, or the disk does not say
+  struct log_dir_folder *folders;                          ///< partitions found at start, owned
+  size_t folder_count;                                     ///< how many
+  char **leftovers;                                        ///< paths of -delete folders found at start, owned
+  size_t leftover_count;                                   ///< how many
+  size_t stray_count;                                      ///< -stray folders found at start
+  struct log_dir_future *futures;                          ///< -future folders found at start, owned
+  size_t future_count;                                     ///< how many
+  size_t log_count;                                        ///< open logs; guarded by the manager's lock
+  _Atomic(int64_t) space_asked_ms;                         ///< monotonic time of the last look at the free space
+  _Atomic(bool) is_short;                                  ///< it has less than the reserve free, which was logged
+  _Atomic(int64_t) space_free_bytes;                       ///< what it saw; -1: not asked yet, or the disk does not say
 };
 
 /// Makes the folder if it is missing and locks it; reads nothing yet.
@@ -98,9 +98,6 @@ void log_dir_destroy(struct log_dir *dir);
 
 /// Path of a checkpoint. Owned: mem_free(). Any thread.
 char *log_dir_checkpoint_path(const struct log_dir *dir, enum log_dir_checkpoint which);
-
-/// Path of cleaner-offset-checkpoint. Owned: mem_free(). Any thread.
-char *log_dir_cleaned_path(const struct log_dir *dir);
 
 /// Path of a partition's folder. Owned: mem_free(). Any thread.
 char *log_dir_partition_path(const struct log_dir *dir, const char *topic, int32_t partition);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "event/loop.h"
+#include "log/cleaner.h"
 #include "log/log.h"
 #include "log/log_manager_private.h"
 #include "os/clock.h"
@@ -183,6 +184,7 @@ int log_manager_new(const struct log_manager_config *config, struct log_manager 
   made->pool = config->pool;
   deletion_create(&made->deletions, config->loop, config->pool);
   log_work_create(made, config);
+  made->cleaner = cleaner_new(made, &config->cleaner);
   int result = open_dirs(made, config);
   log_journals_create(made);
   if (result == 0) {
@@ -308,6 +310,16 @@ int log_manager_claim(struct log_manager *mgr, int32_t node_id, const char *clus
     }
   }
   return 0;
+}
+
+void log_manager_configure_cleaner(struct log_manager *mgr, const struct log_cleaner_config *config)
+{
+  cleaner_configure(mgr->cleaner, config);
+}
+
+void log_manager_end_cleaner(struct log_manager *mgr)
+{
+  cleaner_join(mgr->cleaner);
 }
 
 void log_manager_set_hooks(struct log_manager *mgr, const struct log_manager_hooks *hooks)
@@ -502,6 +514,8 @@ static int stop_dir(struct log_manager *mgr, struct log_dir *dir)
   int first = log_checkpoints_write(mgr, dir, LOG_DIR_HIGH_WATERMARKS);
   int result = log_checkpoints_write(mgr, dir, LOG_DIR_START_OFFSETS);
   first = first == 0 ? result : first;
+  result = log_checkpoints_write(mgr, dir, LOG_DIR_CLEAN_OFFSETS);
+  first = first == 0 ? result : first;
   result = close_logs(mgr, dir);
   first = first == 0 ? result : first;
   mgr->writers[dir - mgr->dirs].is_stale[LOG_DIR_RECOVERY_POINTS] = true;
@@ -519,6 +533,7 @@ int log_manager_stop(struct log_manager *mgr)
   int first = 0;
   // A disk that fails now is nobody's concern any more: the loops that would hear of it have ended.
   mgr->hooks.log_failed = NULL;
+  log_manager_end_cleaner(mgr);
   log_movers_stop(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     int result = stop_dir(mgr, &mgr->dirs[i]);
@@ -530,6 +545,7 @@ int log_manager_stop(struct log_manager *mgr)
 
 void log_manager_abandon(struct log_manager *mgr)
 {
+  cleaner_delete(mgr->cleaner);
   log_journals_destroy(mgr);
   for (size_t i = 0; i < mgr->dir_count; i++) {
     log_dir_destroy(&mgr->dirs[i]);

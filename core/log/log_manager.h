@@ -32,11 +32,22 @@ struct event_loop;
 struct log;
 struct log_config;
 struct log_manager;
+struct metric_samples;
 struct pool;
 struct pool_job;
 
 enum {
   LOG_MANAGER_CLUSTER_ID_SIZE = 256, ///< longest cluster id of a meta.properties, with its NUL
+};
+
+/// How the log cleaner works (cleaner.h). Kafka's broker configs log.cleaner.*.
+struct log_cleaner_config {
+  int threads;                 ///< log.cleaner.threads; 0: nothing is compacted
+  int64_t dedupe_buffer_bytes; ///< log.cleaner.dedupe.buffer.size, of all threads together
+  double load_factor;         ///< log.cleaner.io.buffer.load.factor: share of it that is used; above 0.9 counts as that
+  int64_t io_buffer_bytes;    ///< log.cleaner.io.buffer.size, of all threads together
+  double io_bytes_per_second; ///< log.cleaner.io.max.bytes.per.second, of all threads together, read and written
+  int64_t backoff_ms;         ///< log.cleaner.backoff.ms: how long a thread rests when there is nothing to clean
 };
 
 /// What a manager needs to know; strings are borrowed until log_manager_new() returns.
@@ -54,6 +65,7 @@ struct log_manager_config {
   int64_t reserve_bytes;                ///< new logs go where more than this is free, if such a directory works; a
                                         ///< directory with less takes no records
   int64_t file_delete_delay_ms;         ///< how long files of deleted logs and segments stay for their readers
+  struct log_cleaner_config cleaner;    ///< the log cleaner; zero: there is none
   struct event_loop *loop;              ///< control loop, borrowed until log_manager_stop(); NULL: no periodic work
   struct pool *pool;                    ///< borrowed until log_manager_pause() and a drain; NULL with no loop
 };
@@ -206,6 +218,10 @@ struct log_manager_intervals {
 /// thread.
 void log_manager_set_intervals(struct log_manager *mgr, const struct log_manager_intervals *intervals);
 
+/// Takes over how the log cleaner works; passes on their way go on as they were begun, unless their thread is not
+/// wanted any more. On the control loop's thread.
+void log_manager_configure_cleaner(struct log_manager *mgr, const struct log_cleaner_config *config);
+
 /// Starts the periodic work, and the removal of leftovers. On the control loop's thread.
 void log_manager_run(struct log_manager *mgr);
 
@@ -316,6 +332,43 @@ void log_manager_forget_space(struct log_manager *mgr, struct log *log);
 /// When retention passes are made: one at the wall time `next_ms`, or -1 when the manager does not run or the interval
 /// is longer than time, and then every `interval_ms`. Any thread.
 void log_manager_retention_times(const struct log_manager *mgr, int64_t *next_ms, int64_t *interval_ms);
+
+enum { LOG_CLEANING_ERROR_SIZE = 256 }; ///< of a sentence, with its NUL
+
+/// What the log cleaner has done with a log, and what there is to do.
+struct log_cleaning {
+  bool is_compacting;                  ///< cleanup.policy holds "compact"
+  bool is_running;                     ///< a pass is on its way
+  bool is_uncleanable;                 ///< it holds what cannot be read, says `error`; left alone until the next start
+  int64_t clean_offset;                ///< what lies below was cleaned; -1: it was never cleaned
+  int64_t end_offset;                  ///< what lies from here on may not be cleaned yet; -1: unknown
+  int64_t clean_bytes;                 ///< of the segments below the first dirty offset
+  int64_t dirty_bytes;                 ///< of those from there on, up to `end_offset`
+  int64_t done_bytes;                  ///< running: bytes read and written so far
+  int64_t total_bytes;                 ///< running: bytes to read and write, at most
+  int64_t finished_ms;                 ///< wall time when the last pass ended; -1: none did since the start
+  int64_t took_ms;                     ///< how long that was
+  int64_t read_bytes;                  ///< of the segments that it wrote anew
+  int64_t written_bytes;               ///< of those that took their place
+  int64_t read_records;                ///< in the former
+  int64_t kept_records;                ///< in the latter
+  int64_t failed_ms;                   ///< wall time when a pass failed last; -1: none did, or one was good since
+  char error[LOG_CLEANING_ERROR_SIZE]; ///< why; empty: see `failed_ms`
+};
+
+/// Looks at a log that is open. Any thread that may read a few headers of it, inside the epoch.
+///
+/// @param stable_offset  as for log_clean_look(); -1: unknown
+/// @return 0, ERR_NOT_FOUND
+int log_manager_cleaning(struct log_manager *mgr, struct log *log, int64_t stable_offset,
+                         struct log_cleaning *cleaning);
+
+/// Source of metrics "cleaner.*" (base/metrics.h). Any thread. @param arg  the manager
+void log_cleaner_collect(void *arg, struct metric_samples *out);
+
+/// Waits until the cleaner's threads have ended, which they do after log_manager_pause(): a step of a pass at most.
+/// While appenders still work, so before the pool and the workers end. Not inside the epoch.
+void log_manager_end_cleaner(struct log_manager *mgr);
 
 /// Stops the timers; nothing more is submitted to the pool. On the control loop's thread.
 void log_manager_pause(struct log_manager *mgr);

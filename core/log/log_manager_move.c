@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "log/log.h"
+#include "log/log_clean.h"
 #include "log/log_manager_private.h"
 #include "log/log_move.h"
 #include "os/dir.h"
@@ -194,9 +195,12 @@ static int mover_checkpoint(struct log_mover *mover)
   struct log_manager *mgr = mover->mgr;
   mover->culprit = NULL;
   if (mover->entry->may_have_holes) {
-    TRY(log_checkpoints_note_cleaned(mgr, mover->to, mover->entry));
+    log_note_cleaning(mover->entry->log, 0); // the new directory has no recovery point yet to take holes for granted by
   }
   for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
+    if (which == LOG_DIR_CLEAN_OFFSETS && log_clean_offset(mover->entry->log) < 0) {
+      continue; // it was never cleaned: there is nothing to say
+    }
     TRY(log_checkpoints_write(mgr, log_entry_dir(mover->entry), which));
     pthread_mutex_lock(&mgr->lock);
     mgr->writers[mover->to - mgr->dirs].is_stale[which] = true;

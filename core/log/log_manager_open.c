@@ -151,6 +151,7 @@ static void fill_args(struct log_entry *entry, const struct log_wanted *wanted, 
   args->topic_id = wanted->topic_id;
   args->recovery_point = is_found && recovery_point > 0 ? recovery_point : 0;
   args->log_start_offset = is_found && start_offset > 0 ? start_offset : 0;
+  args->clean_offset = is_found ? entry->offsets[LOG_DIR_CLEAN_OFFSETS] : -1;
   args->now_ms = clock_wall_ms();
   args->is_clean = is_found && is_clean;
   args->on_deleted = log_manager_on_deleted;

@@ -16,7 +16,8 @@
 //   log_manager_work.c      timers, retention and flushes
 //   log_flush_timer.c       flush.ms
 //   log_write_back.c        early write-back
-//   log_checkpoints.c       the three checkpoints of a directory
+//   log_checkpoints.c       the four checkpoints of a directory
+//   cleaner*.c              compaction
 //   log_table.c             the table of logs
 #pragma once
 
@@ -34,6 +35,9 @@
 #include "log/log_dir.h"
 #include "log/log_manager.h"
 #include "log/sync_journal.h"
+
+struct cleaner;
+struct log_entry_cleaning;
 
 enum log_entry_state {
   LOG_ENTRY_OPENING,  ///< a thread opens it
@@ -65,6 +69,7 @@ struct log_entry {
   int64_t flushed_end;                       ///< log end at the last flush pass: unchanged means quiet
   struct list write_back_node;               ///< in the `waiting` of a log_write_back, or alone
   _Atomic(bool) is_filled;                   ///< it waits for write-back; set by its appender, cleared by the job
+  struct log_entry_cleaning *cleaning;       ///< what the cleaner did with it, NULL: nothing yet; owned
 };
 
 /// The directory that an entry lies in, at this moment. Any thread that keeps the entry from going.
@@ -245,6 +250,7 @@ struct log_manager {
   struct log_rest *rests;                  ///< old folders of finished moves, found at start; owned
   size_t rest_count;                       ///< how many
   _Atomic(int64_t) reserve_bytes;          ///< a new log goes where more than this is free, if anywhere
+  struct cleaner *cleaner;                 ///< compaction; owned
   bool is_running;                         ///< guarded by `lock`: jobs may be submitted to the pool
   bool was_adopting;                       ///< what Kafka left is not touched: -delete folders, unwanted ones
 };
@@ -277,10 +283,6 @@ int log_checkpoints_write(struct log_manager *mgr, struct log_dir *dir, enum log
 /// Has stale lines gone from the checkpoints of a directory, so that a partition made in it now does not inherit those
 /// of a deleted one of its name.
 int log_checkpoints_settle(struct log_manager *mgr, struct log_dir *dir);
-
-/// Has a directory's cleaner-offset-checkpoint say that a partition's offsets may have holes. As
-/// log_checkpoints_write().
-int log_checkpoints_note_cleaned(struct log_manager *mgr, struct log_dir *dir, const struct log_entry *entry);
 
 /// The same for all directories that are not offline; the first failure.
 int log_checkpoints_write_all(struct log_manager *mgr, enum log_dir_checkpoint which);

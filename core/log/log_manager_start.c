@@ -145,9 +145,7 @@ static void match_found(struct log_manager *mgr, struct log_wanted *wanted, size
     if (start_offset > entry->offsets[LOG_DIR_START_OFFSETS]) {
       entry->offsets[LOG_DIR_START_OFFSETS] = start_offset;
     }
-    int64_t cleaned_offset = 0;
-    entry->may_have_holes =
-        mgr->was_adopting || checkpoint_find(&dir->cleaned, entry->topic, entry->partition, &cleaned_offset);
+    entry->may_have_holes = mgr->was_adopting || entry->offsets[LOG_DIR_CLEAN_OFFSETS] >= 0;
     add_opening(&lists[dir - mgr->dirs], entry, &wanted[i], found);
   }
 }

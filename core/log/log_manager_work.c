@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "event/loop.h"
+#include "log/cleaner.h"
 #include "log/log.h"
 #include "log/log_manager_private.h"
 #include "log/retention.h"
@@ -354,6 +355,7 @@ void log_manager_run(struct log_manager *mgr)
   log_flush_timer_run(mgr);
   deletion_start(&mgr->deletions);
   log_movers_retry(mgr);
+  cleaner_run(mgr->cleaner);
   for (size_t i = 0; i < mgr->dir_count && !mgr->was_adopting; i++) {
     const struct log_dir *dir = &mgr->dirs[i];
     for (size_t j = 0; j < dir->leftover_count; j++) {
@@ -380,6 +382,7 @@ void log_manager_pause(struct log_manager *mgr)
   timer_stop(mgr->loop, &mgr->moves_timer);
   log_flush_timer_pause(mgr);
   deletion_stop(&mgr->deletions);
+  cleaner_pause(mgr->cleaner);
   pthread_mutex_lock(&mgr->lock);
   mgr->is_running = false;
   pthread_mutex_unlock(&mgr->lock);

@@ -9,6 +9,7 @@
 //   log_truncate.c  truncate, delete                   log_segments.c  segments as retention sees them
 //   log_producers.c producers and their snapshots  log_old_format.c record formats 0 and 1
 //   log_sync.c      to and from a sync journal
+//   log_clean*.c    compaction
 //   log_move*.c     a copy in another folder, and the switch to it
 //
 // Locks: flush_lock makes flushes of one log take turns, and truncation wait for a running one; it is held over I/O,
@@ -29,8 +30,22 @@
 #include "log/tail.h"
 
 struct iovec;
-struct log_aborted_list;
 struct log_snapshot;
+
+/// An aborted transaction as a file has it.
+struct aborted_entry {
+  int64_t producer_id;        ///< whose it was
+  int64_t first_offset;       ///< of its first record
+  int64_t last_offset;        ///< of its marker
+  int64_t last_stable_offset; ///< once the marker was written
+};
+
+/// All of a log, immutable.
+struct log_aborted_list {
+  struct epoch_retired retired;   ///< for when it was replaced
+  int32_t count;                  ///< entries
+  struct aborted_entry entries[]; ///< by last offset
+};
 
 /// The folder's path; replaced whole by log_rename().
 struct log_path {
@@ -61,6 +76,8 @@ struct log {
   _Atomic(int64_t) recovery_point;             ///< everything below is on disk
   _Atomic(int64_t) synced_offset;              ///< everything below is on disk, or in a sync journal. Appender
   _Atomic(int64_t) journaled_offset;           ///< see log_journaled_offset(). Its journal's job, or the appender
+  _Atomic(int64_t) clean_offset;               ///< see log_clean_offset()
+  int64_t swap_base;                           ///< of a cleaned segment whose files are called *.swap; -1. Appender
   _Atomic(int64_t) flushed_ms;                 ///< monotonic time of the last flush of everything
   _Atomic(int64_t) size_bytes;                 ///< of all .log files
   _Atomic(uint64_t) cuts;                      ///< counts truncations: a reader that sees it change begins anew
@@ -178,6 +195,15 @@ int log_transactions_load(struct log *log, int64_t replayed_from, bool has_trans
 /// Forgets them all: the log begins anew. Appender.
 void log_transactions_clear(struct log *log);
 
+/// Forgets those that end in a range of offsets, but for some: of the others nothing is left in the log. Appender.
+///
+/// @param kept  by last offset; borrowed
+void log_transactions_replace(struct log *log, int64_t base_offset, int64_t end_offset,
+                              const struct aborted_entry *kept, size_t count);
+
+/// The bytes of a segment's file. Owned: mem_free().
+uint8_t *log_transactions_pack(const struct aborted_entry *entries, size_t count, size_t *size);
+
 /// Frees what is known of them, when nobody can reach the log.
 void log_transactions_destroy(struct log *log);
 
@@ -192,8 +218,14 @@ int log_snapshots_write(struct log *log);
 /// Forgets those that were taken. Holding flush_lock, or when nobody else can reach the log.
 void log_snapshots_drop(struct log *log);
 
+/// Before records are cut off: the files of a cleaned segment that was about to take its place are removed, as it has
+/// some of these. Waits for the disk. Appender. @return 0, ERR_IO ...
+int log_clean_cancel_swap(struct log *log);
+
 /// Renames the files of a segment to *.deleted and hands them on. Appender, or start-up.
-int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t now_ms);
+///
+/// @param is_replaced  another segment takes its name
+int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t now_ms, bool is_replaced);
 
 /// Cleans the folder of what a crash or an earlier run left, finishing replaced segments (*.swap); then lists the
 /// segments.

@@ -181,6 +181,13 @@ static int replay_has(struct log *log, int64_t offset, uint32_t crc, bool *has)
   return result;
 }
 
+/// Whether compaction may have written anew, or taken, the batch at an offset: it cannot be compared then. The active
+/// segment is never cleaned, and its name is on disk before the one before it is.
+static bool may_be_cleaned(const struct log *log, int64_t offset)
+{
+  return log_get_config(log)->is_compacted && offset < log_active_base_offset(log);
+}
+
 /// Says that what the journal has is not what follows in the log.
 static int replay_refuse(const struct replay *replay, int64_t offset, const char *why)
 {
@@ -201,7 +208,7 @@ static int replay_batch(struct replay *replay, const struct sync_entry *entry, s
     replay->last_crc = header->crc;
     return 0;
   }
-  if (!replay->is_joined && replay->last_offset >= 0) {
+  if (!replay->is_joined && replay->last_offset >= 0 && !may_be_cleaned(log, replay->last_offset)) {
     bool has = false;
     TRY(replay_has(log, replay->last_offset, replay->last_crc, &has));
     if (!has) {

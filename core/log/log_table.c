@@ -110,6 +110,7 @@ void log_table_remove(struct log_manager *mgr, struct log_entry *entry)
 static void entry_free(struct epoch_retired *retired)
 {
   struct log_entry *entry = (struct log_entry *)retired;
+  mem_free(entry->cleaning);
   mem_free(entry->topic);
   mem_free(entry);
 }

@@ -26,21 +26,6 @@ enum {
   TXN_MARKER_ABORT = 0,
 };
 
-/// An aborted transaction as a file has it.
-struct aborted_entry {
-  int64_t producer_id;        ///< whose it was
-  int64_t first_offset;       ///< of its first record
-  int64_t last_offset;        ///< of its marker
-  int64_t last_stable_offset; ///< once the marker was written
-};
-
-/// All of a log, immutable.
-struct log_aborted_list {
-  struct epoch_retired retired;   ///< for when it was replaced
-  int32_t count;                  ///< entries
-  struct aborted_entry entries[]; ///< by last offset
-};
-
 /// What is found while a log is loaded.
 struct txn_work {
   struct log *log;               ///< whose
@@ -134,6 +119,29 @@ void log_transactions_clear(struct log *log)
   atomic_store(&log->first_unstable_offset, INT64_MAX);
 }
 
+void log_transactions_replace(struct log *log, int64_t base_offset, int64_t end_offset,
+                              const struct aborted_entry *kept, size_t count)
+{
+  const struct log_aborted_list *list = atomic_load_explicit(&log->aborted, memory_order_acquire);
+  if (list == NULL) {
+    return;
+  }
+  struct txn_work work = {.entries = mem_array((size_t)list->count, sizeof *work.entries)};
+  size_t at = 0;
+  for (int32_t i = 0; i < list->count; i++) {
+    const struct aborted_entry *entry = &list->entries[i];
+    bool is_outside = entry->last_offset < base_offset || entry->last_offset >= end_offset;
+    while (at < count && kept[at].last_offset < entry->last_offset) {
+      at++;
+    }
+    if (is_outside || (at < count && kept[at].last_offset == entry->last_offset)) {
+      work.entries[work.count++] = *entry;
+    }
+  }
+  publish(log, &work);
+  mem_free(work.entries);
+}
+
 // --- the files -------------------------------------------------------------------------------------------------------
 
 static void add_entry(struct txn_work *work, const struct aborted_entry *entry)
@@ -214,9 +222,10 @@ static int take_files(struct txn_work *work, bool *is_good)
   return 0;
 }
 
-static uint8_t *pack_entries(const struct aborted_entry *entries, size_t count)
+uint8_t *log_transactions_pack(const struct aborted_entry *entries, size_t count, size_t *size)
 {
   uint8_t *bytes = mem_zalloc(count * TXN_ENTRY_SIZE + 1);
+  *size = count * TXN_ENTRY_SIZE;
   for (size_t i = 0; i < count; i++) {
     uint8_t *at = bytes + i * TXN_ENTRY_SIZE;
     bytes_put_u64(at + 2, (uint64_t)entries[i].producer_id);
@@ -236,8 +245,8 @@ static int write_file(struct log *log, int index, const struct aborted_entry *en
   if (result < 0 && result != ERR_NOT_FOUND && result != ERR_LIMIT && result != ERR_TRUNCATED) {
     return result;
   }
-  uint8_t *bytes = pack_entries(entries, count);
-  size_t size = count * TXN_ENTRY_SIZE;
+  size_t size = 0;
+  uint8_t *bytes = log_transactions_pack(entries, count, &size);
   bool is_same =
       result == 0 ? old_size == size && memcmp(old, bytes, size) == 0 : result == ERR_NOT_FOUND && count == 0;
   mem_free(result == 0 ? old : NULL);

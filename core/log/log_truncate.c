@@ -53,9 +53,9 @@ int log_deleted_remove(struct log_deleted *deleted)
   return result;
 }
 
-int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t now_ms)
+int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t now_ms, bool is_replaced)
 {
-  TRY(segment_rename_deleted(base_offset, log_dir(log)));
+  TRY(segment_rename_deleted(base_offset, log_dir(log), is_replaced));
   atomic_store(&log->is_dir_dirty, true);
   struct log_deleted *deleted = mem_zalloc(sizeof *deleted);
   int64_t delay_ms = log_get_config(log)->file_delete_delay_ms;
@@ -86,6 +86,9 @@ static void cut_publish(struct log *log, int64_t offset, int64_t segment_base, i
   if (atomic_load(&log->synced_offset) > offset) {
     atomic_store(&log->synced_offset, offset);
   }
+  if (atomic_load(&log->clean_offset) > offset) {
+    atomic_store(&log->clean_offset, offset);
+  }
   tail_clear(&log->tail);
   log_snapshots_drop(log);
   atomic_store(&log->journaled_offset, 0);
@@ -112,6 +115,7 @@ int log_truncate_to(struct log *log, int64_t offset, int64_t now_ms)
     return 0;
   }
   TRY(cut_find(log, offset, &cut));
+  TRY(log_clean_cancel_swap(log));
   TRY(log_forget_synced(log));
   struct segment *seg = log_list(log)->segments[cut.index];
   cut_publish(log, cut.offset, seg->base_offset, cut.pos);
@@ -135,6 +139,7 @@ int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offs
   if (end_offset < 0 || log_start_offset < end_offset) {
     return error_set(ERR_INVALID, "cannot begin %s anew at offset %" PRId64, log_dir(log), end_offset);
   }
+  TRY(log_clean_cancel_swap(log));
   TRY(log_forget_synced(log));
   log->is_broken = true;
   cut_publish(log, end_offset, end_offset, 0);
@@ -147,7 +152,7 @@ int log_truncate_all(struct log *log, int64_t end_offset, int64_t log_start_offs
   for (int i = list->count - 1; i >= 0; i--) {
     struct segment *seg = list->segments[i];
     sizes += atomic_load(&seg->size);
-    TRY(log_delete_files(log, seg->base_offset, atomic_load(&seg->size), now_ms));
+    TRY(log_delete_files(log, seg->base_offset, atomic_load(&seg->size), now_ms, false));
   }
   const struct log_config *config = log_get_config(log);
   struct segment *seg = segment_new(end_offset, config, now_ms);
@@ -218,7 +223,7 @@ static int cut_segments(struct log *log, int kept, int64_t now_ms)
     int64_t base_offset = seg->base_offset;
     segment_retire(seg);
     // Once one stays, so do the older ones: the next start must not find a hole.
-    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms);
+    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms, false);
   }
   struct segment *seg = list->segments[kept - 1];
   seg->created_ms = now_ms;
@@ -388,7 +393,7 @@ int log_delete_before(struct log *log, int64_t offset, int64_t now_ms)
     atomic_fetch_sub(&log->size_bytes, size);
     segment_retire(seg);
     // Once one stays, so do the newer ones: the next start must not find a hole.
-    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms);
+    result = result < 0 ? result : log_delete_files(log, base_offset, size, now_ms, false);
   }
   return result < 0 ? result : gone;
 }

@@ -35,6 +35,7 @@ struct segment *segment_new(int64_t base_offset, const struct log_config *config
 {
   struct segment *seg = mem_zalloc(sizeof *seg);
   seg->base_offset = base_offset;
+  seg->name_suffix = "";
   atomic_init(&seg->max_timestamp, -1);
   atomic_init(&seg->max_timestamp_offset, -1);
   atomic_init(&seg->modified_ms, now_ms);
@@ -181,10 +182,13 @@ int segment_unreserve(struct segment *seg, int fd, const struct log_config *conf
   return file_unreserve(fd, size);
 }
 
-int segment_rename_deleted(int64_t base_offset, const char *dir)
+int segment_rename_deleted(int64_t base_offset, const char *dir, bool is_replaced)
 {
   int result = 0;
   for (int i = 0; segment_suffixes[i] != NULL; i++) {
+    if (is_replaced && strcmp(segment_suffixes[i], ".snapshot") == 0) {
+      continue;
+    }
     char *path = segment_path(dir, base_offset, segment_suffixes[i]);
     char *deleted = mem_printf("%s.deleted", path);
     int renamed = dir_rename(path, deleted);
@@ -225,6 +229,12 @@ void segment_add(struct segment *seg, const char *dir, int32_t index_interval_by
   atomic_store_explicit(&seg->size, pos + size, memory_order_release);
 }
 
+/// Path of one of its files as it is called now. Owned: mem_free().
+static char *segment_own_path(const struct segment *seg, const char *dir, const char *suffix)
+{
+  return mem_printf("%s/%020" PRId64 "%s%s", dir, seg->base_offset, suffix, seg->name_suffix);
+}
+
 /// Writes what the indexes keep in memory.
 static int segment_write_indexes(struct segment *seg, const char *dir)
 {
@@ -233,11 +243,11 @@ static int segment_write_indexes(struct segment *seg, const char *dir)
     atomic_store(&seg->is_index_dirty, true);
   }
   // The time index first: recovery keeps the entries up to the offset-index entry that it begins with.
-  char *path = segment_path(dir, seg->base_offset, ".timeindex");
+  char *path = segment_own_path(seg, dir, ".timeindex");
   int result = time_index_write(&seg->time_index, path);
   mem_free(path);
   TRY(result);
-  path = segment_path(dir, seg->base_offset, ".index");
+  path = segment_own_path(seg, dir, ".index");
   result = offset_index_write(&seg->offset_index, path);
   mem_free(path);
   return result;
@@ -311,7 +321,7 @@ int segment_sync_indexes(struct segment *seg, const char *dir)
   }
   int result = 0;
   for (int i = 1; i < 3 && result == 0; i++) {
-    char *path = segment_path(dir, seg->base_offset, segment_suffixes[i]);
+    char *path = segment_own_path(seg, dir, segment_suffixes[i]);
     result = index_file_sync(path);
     mem_free(path);
   }

@@ -27,6 +27,7 @@ enum {
 
 struct segment {
   int64_t base_offset;                   ///< first offset it can hold; in its name
+  const char *name_suffix;               ///< of its files while it is not in the list, ".cleaned"; else empty
   log_file_slot file;                    ///< the open .log file, or NULL
   _Atomic(int64_t) size;                 ///< bytes of whole batches in it
   _Atomic(int64_t) max_timestamp;        ///< largest record timestamp, -1: none
@@ -99,7 +100,9 @@ int segment_unreserve(struct segment *seg, int fd, const struct log_config *conf
 
 /// Renames its files to *.deleted; those that are missing are fine. Where a full disk has no room for the new names,
 /// the files go at once.
-int segment_rename_deleted(int64_t base_offset, const char *dir);
+///
+/// @param is_replaced  another segment takes its name: the snapshot of the producers before it stays
+int segment_rename_deleted(int64_t base_offset, const char *dir, bool is_replaced);
 
 /// Accounts for a batch that is in the file at `pos`: indexes, largest timestamp, size. Appender, or recovery.
 ///

@@ -14,12 +14,15 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "coordinator/inspect.h"
 #include "event/loop.h"
 #include "event/pool.h"
 #include "lua/script.h"
 #include "lua/state.h"
 #include "lua/value.h"
+#include "metadata/image.h"
 #include "network/connection_list.h"
+#include "replica/compaction.h"
 #include "replica/inspect.h"
 
 static void set_text(struct lua_State *vm, const char *name, const char *text)
@@ -187,6 +190,181 @@ static int native_segments(lua_State *vm)
   return results;
 }
 
+// ---- groups ----
+
+struct group_call {
+  struct script_call base;            ///< what Lua waits for
+  struct group_inspection inspection; ///< question and answer
+};
+
+/// A text that may not be there.
+static void set_text_maybe(struct lua_State *vm, const char *name, const char *text)
+{
+  if (text != NULL) {
+    set_text_if(vm, name, text);
+  }
+}
+
+static void push_awaited(struct lua_State *vm, const struct classic_awaited *awaited, int64_t now_ms)
+{
+  static const char *const waits[] = {[CLASSIC_WAIT_NOTHING] = "nothing",
+                                      [CLASSIC_WAIT_JOIN] = "join",
+                                      [CLASSIC_WAIT_FIRST_JOIN] = "first_join",
+                                      [CLASSIC_WAIT_ASSIGNMENT] = "assignment",
+                                      [CLASSIC_WAIT_SYNC] = "sync"};
+  lua_createtable(vm, 0, 8);
+  set_text(vm, "wait", waits[awaited->wait]);
+  set_text(vm, "member_id", awaited->member_id);
+  set_text_maybe(vm, "instance_id", awaited->instance_id);
+  set_text(vm, "client_id", awaited->client_id);
+  set_text(vm, "host", awaited->client_host);
+  lua_value_set_int64(vm, "silent_ms", now_ms > awaited->heard_ms ? now_ms - awaited->heard_ms : 0);
+  set_known(vm, "until_time", awaited->until_ms);
+}
+
+static int group_push(struct script_call *base, struct lua_State *vm)
+{
+  enum { GROUP_FIELDS = 12 };
+  const struct group_inspection *inspection = &CONTAINER_OF(base, struct group_call, base)->inspection;
+  const struct classic_inspection *classic = &inspection->classic;
+  if (!inspection->is_found) {
+    lua_pushnil(vm);
+    return 1;
+  }
+  lua_createtable(vm, 0, GROUP_FIELDS);
+  lua_value_set_int64(vm, "now", inspection->now_ms);
+  lua_value_set_int64(vm, "generation", classic->generation);
+  lua_value_set_int64(vm, "members", classic->member_count);
+  set_bool(vm, "is_initial_delay", classic->is_initial_delay);
+  set_bool(vm, "is_storing", classic->is_storing);
+  set_known(vm, "until_time", classic->until_ms);
+  if (classic->rebalance_ms > 0) {
+    lua_value_set_int64(vm, "rebalance_time", classic->rebalance_ms);
+    set_text_maybe(vm, "rebalance_reason", classic->reason);
+  }
+  lua_value_set_int64(vm, "awaited_total", classic->awaited_total);
+  lua_createtable(vm, classic->awaited_count, 0);
+  for (int32_t i = 0; i < classic->awaited_count; i++) {
+    push_awaited(vm, &classic->awaited[i], inspection->now_ms);
+    lua_rawseti(vm, -2, i + 1);
+  }
+  lua_setfield(vm, -2, "awaited");
+  return 1;
+}
+
+static void group_free(struct script_call *base)
+{
+  struct group_call *call = CONTAINER_OF(base, struct group_call, base);
+  group_inspection_destroy(&call->inspection);
+  mem_free(call);
+}
+
+static void group_done(struct group_inspection *inspection)
+{
+  script_call_done(&CONTAINER_OF(inspection, struct group_call, inspection)->base);
+}
+
+static int native_group(lua_State *vm)
+{
+  struct script *script = script_check(vm);
+  const struct inspect *inspect = script_arg(vm);
+  size_t length = 0;
+  const char *name = luaL_checklstring(vm, 1, &length);
+  luaL_argcheck(vm, length <= INT16_MAX, 1, "the id of a group expected");
+  struct group_call *call = mem_zalloc(sizeof *call);
+  call->base = (struct script_call){.push = group_push, .free = group_free};
+  int results = script_call_start(vm, script, &call->base);
+  coordinator_inspect_group(&call->inspection, inspect->coordinator, (struct wire_string){name, (int32_t)length},
+                            event_loop_current(), group_done);
+  return results;
+}
+
+// ---- compaction ----
+
+struct compaction_call {
+  struct script_call base;     ///< what Lua waits for
+  struct compaction_list list; ///< question and answer
+};
+
+static void push_cleaning(struct lua_State *vm, const struct compaction_info *info)
+{
+  enum { CLEANING_FIELDS = 20 };
+  const struct log_cleaning *cleaning = &info->cleaning;
+  lua_createtable(vm, 0, CLEANING_FIELDS);
+  set_text(vm, "topic", info->part->topic);
+  lua_value_set_int64(vm, "partition", info->part->index);
+  set_bool(vm, "is_compacting", cleaning->is_compacting);
+  set_bool(vm, "is_running", cleaning->is_running);
+  set_bool(vm, "is_uncleanable", cleaning->is_uncleanable);
+  set_known(vm, "clean_offset", cleaning->clean_offset);
+  set_known(vm, "end_offset", cleaning->end_offset);
+  lua_value_set_int64(vm, "clean_bytes", cleaning->clean_bytes);
+  lua_value_set_int64(vm, "dirty_bytes", cleaning->dirty_bytes);
+  lua_value_set_int64(vm, "done_bytes", cleaning->done_bytes);
+  lua_value_set_int64(vm, "total_bytes", cleaning->total_bytes);
+  set_known(vm, "failed", cleaning->failed_ms);
+  set_text_if(vm, "error", cleaning->error);
+  if (cleaning->finished_ms >= 0) {
+    lua_value_set_int64(vm, "finished", cleaning->finished_ms);
+    lua_value_set_int64(vm, "took_ms", cleaning->took_ms);
+    lua_value_set_int64(vm, "read_bytes", cleaning->read_bytes);
+    lua_value_set_int64(vm, "written_bytes", cleaning->written_bytes);
+    lua_value_set_int64(vm, "read_records", cleaning->read_records);
+    lua_value_set_int64(vm, "kept_records", cleaning->kept_records);
+  }
+}
+
+static int compaction_push(struct script_call *base, struct lua_State *vm)
+{
+  const struct compaction_list *list = &CONTAINER_OF(base, struct compaction_call, base)->list;
+  lua_createtable(vm, list->count, 0);
+  for (int i = 0; i < list->count; i++) {
+    push_cleaning(vm, &list->infos[i]);
+    lua_rawseti(vm, -2, i + 1);
+  }
+  return 1;
+}
+
+static void compaction_free(struct script_call *base)
+{
+  struct compaction_call *call = CONTAINER_OF(base, struct compaction_call, base);
+  compaction_list_destroy(&call->list);
+  mem_free(call);
+}
+
+static void compaction_done(struct compaction_list *list)
+{
+  script_call_done(&CONTAINER_OF(list, struct compaction_call, list)->base);
+}
+
+static int native_compaction(lua_State *vm)
+{
+  struct script *script = script_check(vm);
+  const struct inspect *inspect = script_arg(vm);
+  struct compaction_call *call = mem_zalloc(sizeof *call);
+  call->base = (struct script_call){.push = compaction_push, .free = compaction_free};
+  int results = script_call_start(vm, script, &call->base);
+  compaction_list_gather(&call->list, inspect->replicas, inspect->pool, event_loop_current(), compaction_done);
+  return results;
+}
+
+// ---- configs ----
+
+/// At once: an image is read where it lies, until the end of the turn.
+static int native_set_configs(lua_State *vm)
+{
+  const struct inspect *inspect = script_arg(vm);
+  const struct metadata_image *image = metadata_cache_get(inspect->metadata);
+  lua_newtable(vm);
+  for (int32_t i = 0; i < image->topic_count; i++) {
+    const struct metadata_topic *topic = image->topics[i];
+    if (topic->override_count > 0) {
+      lua_value_set_int64(vm, topic->name, topic->override_count);
+    }
+  }
+  return 1;
+}
+
 // ---- connections ----
 
 struct connections_call {
@@ -269,17 +447,41 @@ struct metrics_call {
   bool has_topics;               ///< those of single topics are wanted too
 };
 
+/// The buckets that are not empty: { [i] = { from =, upto =, count = } }.
+static void push_latency(struct lua_State *vm, const struct latency_sum *latency)
+{
+  lua_value_set_int64(vm, "sum_us", latency->sum_us);
+  lua_value_set_int64(vm, "max_us", latency->max_us);
+  lua_newtable(vm);
+  int filled = 0;
+  for (int i = 0; i < LATENCY_BUCKETS; i++) {
+    if (latency->buckets[i] > 0) {
+      lua_createtable(vm, 0, 3);
+      lua_value_set_int64(vm, "from", latency_bucket_start(i));
+      lua_value_set_int64(vm, "upto", latency_bucket_start(i + 1));
+      lua_value_set_int64(vm, "count", latency->buckets[i]);
+      lua_rawseti(vm, -2, ++filled);
+    }
+  }
+  lua_setfield(vm, -2, "buckets");
+}
+
 static void push_sample(struct lua_State *vm, const struct metric_sample *sample)
 {
   const struct metric *metric = sample->metric;
-  lua_createtable(vm, 0, 5);
+  lua_createtable(vm, 0, 8);
   set_text(vm, "name", metric->name);
   set_text(vm, "text", metric->text);
-  set_text(vm, "kind", metric->kind == METRIC_COUNTER ? "counter" : "gauge");
+  static const char *const kinds[] = {
+      [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_LATENCY] = "latency"};
+  set_text(vm, "kind", kinds[metric->kind]);
   if (sample->label != NULL) {
     set_text(vm, "label", sample->label);
   }
   lua_value_set_int64(vm, "value", sample->value);
+  if (sample->latency != NULL) {
+    push_latency(vm, sample->latency);
+  }
 }
 
 /// The memory of this state is only known here.
@@ -335,4 +537,7 @@ void inspect_natives(struct inspect *inspect, struct script_native natives[INSPE
   natives[0] = (struct script_native){.name = "segments", .fn = native_segments, .arg = inspect};
   natives[1] = (struct script_native){.name = "connections", .fn = native_connections, .arg = inspect};
   natives[2] = (struct script_native){.name = "metrics", .fn = native_metrics, .arg = inspect};
+  natives[3] = (struct script_native){.name = "set_configs", .fn = native_set_configs, .arg = inspect};
+  natives[4] = (struct script_native){.name = "compaction", .fn = native_compaction, .arg = inspect};
+  natives[5] = (struct script_native){.name = "group", .fn = native_group, .arg = inspect};
 }

@@ -7,20 +7,26 @@
 //
 //   segments(topic, partition or -1)  { partition_count =, next_pass =, [i] = { partition =, ..., [j] = segment } };
 //                                     nil, "topic"; nil, "partition", how many it has
+//   compaction()                      { [i] = { topic =, partition =, is_running =, dirty_bytes =, error = ... } }
+//   group(name)                       { generation =, members =, awaited = { [i] = member }, until_time = ... } of a
+//                                     classic group, or nil
+//   set_configs()                     { [topic] = how many configs are set on it }; at once, without a ticket
 //   connections(limit)                { total =, [i] = connection }
 //   metrics(with topics)              { [i] = { name =, label = or nil, kind = "counter" or "gauge", text =, value = }
-//   }
+//                                     or the same with kind = "latency", value = how many, sum_us =, max_us =,
+//                                     buckets = { [j] = { from =, upto =, count = } } }
 #pragma once
 
 #include "lua/script.h"
 
+struct coordinator;
 struct metadata_cache;
 struct metrics;
 struct pool;
 struct replica_manager;
 struct server;
 
-enum { INSPECT_NATIVES = 3 }; ///< functions that inspect_natives() gives
+enum { INSPECT_NATIVES = 6 }; ///< functions that inspect_natives() gives
 
 /// What they look at. All borrowed until script_stop().
 struct inspect {
@@ -29,6 +35,7 @@ struct inspect {
   struct replica_manager *replicas; ///< partitions
   struct server *server;            ///< connections
   struct metrics *metrics;          ///< the registry
+  struct coordinator *coordinator;  ///< groups
 };
 
 /// Names the functions. @param inspect  borrowed as long as the script

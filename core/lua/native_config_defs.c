@@ -42,6 +42,8 @@ static const char *native_kind(enum config_type type)
       return "flags";
     case CONFIG_REPLICAS:
       return "replicas";
+    case CONFIG_LIST:
+      return "list";
     case CONFIG_TEXT:
       break;
   }
@@ -101,7 +103,7 @@ static void native_push_defs(lua_State *vm, const struct config_def *defs, int c
     enum broker_config_index index = (enum broker_config_index)i;
     // Topic configs are all heeded at once.
     native_set_flag(vm, "is_supported", !is_broker || broker_config_is_supported(index));
-    native_set_flag(vm, "is_dynamic", !is_broker || broker_config_change_of(defs[i].name) == BROKER_CHANGE_ALLOWED);
+    native_set_flag(vm, "is_dynamic", !is_broker || broker_config_is_changeable(defs[i].name));
     native_set_flag(vm, "is_reloadable", !is_broker || broker_config_is_reloadable(index));
     lua_rawseti(vm, -2, i + 1);
   }

@@ -14,12 +14,40 @@
 #include "metadata/config_private.h"
 
 /// Configs that are defined, as Kafka's defaults hold for them, but that nothing heeds yet: whoever sets one would rely
-/// on what does not happen. Compaction.
+/// on what does not happen: share groups and streams groups, whose configs are kept and checked by these.
 static const enum broker_config_index unsupported[] = {
-    BROKER_CONFIG_log_cleaner_delete_retention_ms,
-    BROKER_CONFIG_log_cleaner_max_compaction_lag_ms,
-    BROKER_CONFIG_log_cleaner_min_cleanable_ratio,
-    BROKER_CONFIG_log_cleaner_min_compaction_lag_ms,
+    BROKER_CONFIG_group_share_assignment_interval_ms,
+    BROKER_CONFIG_group_share_delivery_count_limit,
+    BROKER_CONFIG_group_share_heartbeat_interval_ms,
+    BROKER_CONFIG_group_share_max_assignment_interval_ms,
+    BROKER_CONFIG_group_share_max_delivery_count_limit,
+    BROKER_CONFIG_group_share_max_heartbeat_interval_ms,
+    BROKER_CONFIG_group_share_max_partition_max_record_locks,
+    BROKER_CONFIG_group_share_max_record_lock_duration_ms,
+    BROKER_CONFIG_group_share_max_session_timeout_ms,
+    BROKER_CONFIG_group_share_min_assignment_interval_ms,
+    BROKER_CONFIG_group_share_min_delivery_count_limit,
+    BROKER_CONFIG_group_share_min_heartbeat_interval_ms,
+    BROKER_CONFIG_group_share_min_partition_max_record_locks,
+    BROKER_CONFIG_group_share_min_record_lock_duration_ms,
+    BROKER_CONFIG_group_share_min_session_timeout_ms,
+    BROKER_CONFIG_group_share_partition_max_record_locks,
+    BROKER_CONFIG_group_share_record_lock_duration_ms,
+    BROKER_CONFIG_group_share_session_timeout_ms,
+    BROKER_CONFIG_group_streams_assignment_interval_ms,
+    BROKER_CONFIG_group_streams_assignors,
+    BROKER_CONFIG_group_streams_heartbeat_interval_ms,
+    BROKER_CONFIG_group_streams_initial_rebalance_delay_ms,
+    BROKER_CONFIG_group_streams_max_assignment_interval_ms,
+    BROKER_CONFIG_group_streams_max_heartbeat_interval_ms,
+    BROKER_CONFIG_group_streams_max_session_timeout_ms,
+    BROKER_CONFIG_group_streams_max_standby_replicas,
+    BROKER_CONFIG_group_streams_min_assignment_interval_ms,
+    BROKER_CONFIG_group_streams_min_heartbeat_interval_ms,
+    BROKER_CONFIG_group_streams_min_session_timeout_ms,
+    BROKER_CONFIG_group_streams_num_standby_replicas,
+    BROKER_CONFIG_group_streams_rack_aware_assignment_tags,
+    BROKER_CONFIG_group_streams_session_timeout_ms,
 };
 
 /// Configs that are read at the start only: what was registered or bound then, and what each connection was given when
@@ -247,6 +275,9 @@ int broker_config_resolve(struct broker_config *config)
   char message[CONFIG_MESSAGE_SIZE];
   const struct config_def *topic_defs = topic_config_defs();
   topic_config_defaults_create(&config->topic);
+  if (group_config_resolve_defaults(config, message) < 0) {
+    return error_set(ERR_CONFIG, "%s", message);
+  }
   TRY(resolve_times(config));
   for (int i = 0; i < TOPIC_CONFIG_COUNT; i++) {
     const char *name = topic_defs[i].broker_name;

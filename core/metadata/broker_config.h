@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "metadata/group_config.h"
 #include "metadata/topic_config.h"
 
 /// Place of each config in the list.
@@ -39,9 +40,10 @@ struct config_foreign {
 /// What a change at run time may do to a config of that name.
 enum broker_config_change {
   BROKER_CHANGE_ALLOWED,     ///< takes effect at once
+  BROKER_CHANGE_OWN,         ///< the same, on one broker only
   BROKER_CHANGE_READ_ONLY,   ///< only at a start, in Kafka as well
   BROKER_CHANGE_UNSUPPORTED, ///< Kafka allows it; here nothing heeds it
-  BROKER_CHANGE_OWN_ONLY,    ///< the same, and Kafka allows it on one broker only
+  BROKER_CHANGE_OWN_ONLY,    ///< Kafka allows it on one broker; here nothing heeds it
   BROKER_CHANGE_UNKNOWN,     ///< no config of Kafka's
 };
 
@@ -51,7 +53,8 @@ struct broker_config {
 #define BROKER_CONFIG_X(type, field, name, def, min, max, valid, doc) CONFIG_C_##type(field)
 #include "metadata/broker_config_list.h"
 #undef BROKER_CONFIG_X
-  struct topic_config_defaults topic; ///< what topics without overrides have; filled by broker_config_resolve()
+  struct topic_config_defaults topic;  ///< what topics without overrides have; filled by broker_config_resolve()
+  struct group_config_defaults groups; ///< what groups without configs of their own have; likewise
   const char
       *text[BROKER_CONFIG_COUNT]; ///< texts in effect, by place in the list, borrowed from `layers`; NULL: not set
   char *layers[BROKER_LAYER_COUNT][BROKER_CONFIG_COUNT]; ///< what each layer sets, owned; NULL: nothing
@@ -107,10 +110,13 @@ int broker_config_synonyms(enum broker_config_index index, enum broker_config_in
 /// Whether a config may be changed while the broker runs.
 enum broker_config_change broker_config_change_of(const char *name);
 
+/// Whether it may be changed on one broker.
+bool broker_config_is_changeable(const char *name);
+
 /// Makes a snapshot of what was configured and of what was set at run time.
 ///
 /// @param base     has the static layer, borrowed during the call: what was configured at the start, or a snapshot
-/// @param cluster  set on all brokers, each name once and BROKER_CHANGE_ALLOWED
+/// @param cluster  set on all brokers, each name once and broker_config_is_changeable()
 /// @param own      set on this one, likewise
 /// @param[out] made  one reference, owned: broker_config_unref()
 /// @param message  Kafka's sentence on failure, CONFIG_MESSAGE_SIZE bytes

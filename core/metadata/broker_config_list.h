@@ -26,29 +26,29 @@ BROKER_CONFIG_X(BOOL, delete_topic_enable, "delete.topic.enable", "true", NO_MIN
 BROKER_CONFIG_X(INT, fetch_max_bytes, "fetch.max.bytes", "57671680", 1024, NO_MAX, VALID_ANY,
   "Most bytes of records in one fetch response, whatever the client asks for.")
 BROKER_CONFIG_X(INT, group_consumer_assignment_interval_ms, "group.consumer.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
-  "Milliseconds between two target assignments of a consumer group, at least.")
+  "Default of the group config consumer.assignment.interval.ms.")
 BROKER_CONFIG_X(TEXT, group_consumer_assignors, "group.consumer.assignors", "uniform,range", NO_MIN, NO_MAX, VALID_ANY,
   "Assignors of consumer groups, the default one first: uniform, range.")
 BROKER_CONFIG_X(INT, group_consumer_heartbeat_interval_ms, "group.consumer.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
-  "Milliseconds between two heartbeats that members of consumer groups are told to keep.")
+  "Default of the group config consumer.heartbeat.interval.ms.")
 BROKER_CONFIG_X(INT, group_consumer_max_assignment_interval_ms, "group.consumer.max.assignment.interval.ms", "15000", 0, NO_MAX, VALID_ANY,
-  "Largest assignment interval that a group may be configured with.")
+  "Most that the group config consumer.assignment.interval.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_max_heartbeat_interval_ms, "group.consumer.max.heartbeat.interval.ms", "15000", 1, NO_MAX, VALID_ANY,
-  "Largest heartbeat interval that a group may be configured with.")
+  "Most that the group config consumer.heartbeat.interval.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_max_session_timeout_ms, "group.consumer.max.session.timeout.ms", "60000", 1, NO_MAX, VALID_ANY,
-  "Largest session timeout that a consumer group may be configured with.")
+  "Most that the group config consumer.session.timeout.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_max_size, "group.consumer.max.size", "2147483647", 1, NO_MAX, VALID_ANY,
   "Most members of a consumer group.")
 BROKER_CONFIG_X(ENUM, group_consumer_migration_policy, "group.consumer.migration.policy", "bidirectional", NO_MIN, NO_MAX, VALID("disabled", "downgrade", "upgrade", "bidirectional"),
   "Whether groups move between the classic and the consumer protocol as members of the other kind join.")
 BROKER_CONFIG_X(INT, group_consumer_min_assignment_interval_ms, "group.consumer.min.assignment.interval.ms", "0", 0, NO_MAX, VALID_ANY,
-  "Smallest assignment interval that a group may be configured with.")
+  "Least that the group config consumer.assignment.interval.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_min_heartbeat_interval_ms, "group.consumer.min.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
-  "Smallest heartbeat interval that a group may be configured with.")
+  "Least that the group config consumer.heartbeat.interval.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_min_session_timeout_ms, "group.consumer.min.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
-  "Smallest session timeout that a consumer group may be configured with.")
+  "Least that the group config consumer.session.timeout.ms may be.")
 BROKER_CONFIG_X(INT, group_consumer_session_timeout_ms, "group.consumer.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
-  "Milliseconds without a heartbeat after which a member of a consumer group is out.")
+  "Default of the group config consumer.session.timeout.ms.")
 BROKER_CONFIG_X(INT, group_initial_rebalance_delay_ms, "group.initial.rebalance.delay.ms", "0", NO_MIN, NO_MAX, VALID_ANY,
   "Milliseconds that the first rebalance of an empty group waits for more members.")
 BROKER_CONFIG_X(INT, group_max_session_timeout_ms, "group.max.session.timeout.ms", "1800000", NO_MIN, NO_MAX, VALID_ANY,
@@ -57,14 +57,92 @@ BROKER_CONFIG_X(INT, group_max_size, "group.max.size", "2147483647", 1, NO_MAX, 
   "Most members of a classic group.")
 BROKER_CONFIG_X(INT, group_min_session_timeout_ms, "group.min.session.timeout.ms", "6000", NO_MIN, NO_MAX, VALID_ANY,
   "Smallest session timeout that members of classic groups may ask for.")
+BROKER_CONFIG_X(INT, group_share_assignment_interval_ms, "group.share.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
+  "Default of the group config share.assignment.interval.ms.")
+BROKER_CONFIG_X(INT, group_share_delivery_count_limit, "group.share.delivery.count.limit", "5", 2, 10, VALID_ANY,
+  "Default of the group config share.delivery.count.limit.")
+BROKER_CONFIG_X(INT, group_share_heartbeat_interval_ms, "group.share.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config share.heartbeat.interval.ms.")
+BROKER_CONFIG_X(INT, group_share_max_assignment_interval_ms, "group.share.max.assignment.interval.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "Most that the group config share.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_max_delivery_count_limit, "group.share.max.delivery.count.limit", "10", 5, 25, VALID_ANY,
+  "Most that the group config share.delivery.count.limit may be.")
+BROKER_CONFIG_X(INT, group_share_max_heartbeat_interval_ms, "group.share.max.heartbeat.interval.ms", "15000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config share.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_max_partition_max_record_locks, "group.share.max.partition.max.record.locks", "4000", 2000, 10000, VALID_ANY,
+  "Most that the group config share.partition.max.record.locks may be.")
+BROKER_CONFIG_X(INT, group_share_max_record_lock_duration_ms, "group.share.max.record.lock.duration.ms", "60000", 30000, 3600000, VALID_ANY,
+  "Most that the group config share.record.lock.duration.ms may be.")
+BROKER_CONFIG_X(INT, group_share_max_session_timeout_ms, "group.share.max.session.timeout.ms", "60000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config share.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_assignment_interval_ms, "group.share.min.assignment.interval.ms", "0", 0, NO_MAX, VALID_ANY,
+  "Least that the group config share.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_delivery_count_limit, "group.share.min.delivery.count.limit", "2", 2, 5, VALID_ANY,
+  "Least that the group config share.delivery.count.limit may be.")
+BROKER_CONFIG_X(INT, group_share_min_heartbeat_interval_ms, "group.share.min.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config share.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_partition_max_record_locks, "group.share.min.partition.max.record.locks", "100", 100, 2000, VALID_ANY,
+  "Least that the group config share.partition.max.record.locks may be.")
+BROKER_CONFIG_X(INT, group_share_min_record_lock_duration_ms, "group.share.min.record.lock.duration.ms", "15000", 1000, 30000, VALID_ANY,
+  "Least that the group config share.record.lock.duration.ms may be.")
+BROKER_CONFIG_X(INT, group_share_min_session_timeout_ms, "group.share.min.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config share.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_share_partition_max_record_locks, "group.share.partition.max.record.locks", "2000", 100, 10000, VALID_ANY,
+  "Default of the group config share.partition.max.record.locks.")
+BROKER_CONFIG_X(INT, group_share_record_lock_duration_ms, "group.share.record.lock.duration.ms", "30000", 1000, 3600000, VALID_ANY,
+  "Default of the group config share.record.lock.duration.ms.")
+BROKER_CONFIG_X(INT, group_share_session_timeout_ms, "group.share.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config share.session.timeout.ms.")
+BROKER_CONFIG_X(INT, group_streams_assignment_interval_ms, "group.streams.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
+  "Default of the group config streams.assignment.interval.ms.")
+BROKER_CONFIG_X(LIST, group_streams_assignors, "group.streams.assignors", "sticky", NO_MIN, NO_MAX, VALID_ANY,
+  "Assignors for streams groups; the first is the default of the group config streams.assignor.name.")
+BROKER_CONFIG_X(INT, group_streams_heartbeat_interval_ms, "group.streams.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config streams.heartbeat.interval.ms.")
+BROKER_CONFIG_X(INT, group_streams_initial_rebalance_delay_ms, "group.streams.initial.rebalance.delay.ms", "3000", 0, NO_MAX, VALID_ANY,
+  "Default of the group config streams.initial.rebalance.delay.ms.")
+BROKER_CONFIG_X(INT, group_streams_max_assignment_interval_ms, "group.streams.max.assignment.interval.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "Most that the group config streams.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_max_heartbeat_interval_ms, "group.streams.max.heartbeat.interval.ms", "15000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config streams.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_max_session_timeout_ms, "group.streams.max.session.timeout.ms", "60000", 1, NO_MAX, VALID_ANY,
+  "Most that the group config streams.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_max_standby_replicas, "group.streams.max.standby.replicas", "2", 0, NO_MAX, VALID_ANY,
+  "Most that the group config streams.num.standby.replicas may be.")
+BROKER_CONFIG_X(INT, group_streams_min_assignment_interval_ms, "group.streams.min.assignment.interval.ms", "0", 0, NO_MAX, VALID_ANY,
+  "Least that the group config streams.assignment.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_min_heartbeat_interval_ms, "group.streams.min.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config streams.heartbeat.interval.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_min_session_timeout_ms, "group.streams.min.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Least that the group config streams.session.timeout.ms may be.")
+BROKER_CONFIG_X(INT, group_streams_num_standby_replicas, "group.streams.num.standby.replicas", "0", 0, NO_MAX, VALID_ANY,
+  "Default of the group config streams.num.standby.replicas.")
+BROKER_CONFIG_X(LIST, group_streams_rack_aware_assignment_tags, "group.streams.rack.aware.assignment.tags", "", NO_MIN, NO_MAX, VALID_ANY,
+  "Default of the group config streams.rack.aware.assignment.tags.")
+BROKER_CONFIG_X(INT, group_streams_session_timeout_ms, "group.streams.session.timeout.ms", "45000", 1, NO_MAX, VALID_ANY,
+  "Default of the group config streams.session.timeout.ms.")
+BROKER_CONFIG_X(LONG, log_cleaner_backoff_ms, "log.cleaner.backoff.ms", "15000", 0, NO_MAX, VALID_ANY,
+  "How long the log cleaner rests when no log is to be compacted.")
+BROKER_CONFIG_X(LONG, log_cleaner_dedupe_buffer_size, "log.cleaner.dedupe.buffer.size", "134217728", NO_MIN, NO_MAX, VALID_ANY,
+  "Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. At least 1 MiB for each thread.")
 BROKER_CONFIG_X(LONG, log_cleaner_delete_retention_ms, "log.cleaner.delete.retention.ms", "86400000", 0, NO_MAX, VALID_ANY,
   "Default of delete.retention.ms.")
+BROKER_CONFIG_X(BOOL, log_cleaner_enable, "log.cleaner.enable", "true", NO_MIN, NO_MAX, VALID_ANY,
+  "Whether topics with cleanup.policy=compact are compacted.")
+BROKER_CONFIG_X(DOUBLE, log_cleaner_io_buffer_load_factor, "log.cleaner.io.buffer.load.factor", "0.9", NO_MIN, NO_MAX, VALID_ANY,
+  "Share of log.cleaner.dedupe.buffer.size that keys may take; more than 0.9 counts as that.")
+BROKER_CONFIG_X(INT, log_cleaner_io_buffer_size, "log.cleaner.io.buffer.size", "524288", 0, NO_MAX, VALID_ANY,
+  "Memory through which the log cleaner reads and writes, of all its threads together.")
+BROKER_CONFIG_X(DOUBLE, log_cleaner_io_max_bytes_per_second, "log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308", NO_MIN, NO_MAX, VALID_ANY,
+  "Most bytes that the log cleaner reads and writes in a second, all its threads together.")
 BROKER_CONFIG_X(LONG, log_cleaner_max_compaction_lag_ms, "log.cleaner.max.compaction.lag.ms", "9223372036854775807", 1, NO_MAX, VALID_ANY,
   "Default of max.compaction.lag.ms.")
 BROKER_CONFIG_X(DOUBLE, log_cleaner_min_cleanable_ratio, "log.cleaner.min.cleanable.ratio", "0.5", 0, 1, VALID_ANY,
   "Default of min.cleanable.dirty.ratio.")
 BROKER_CONFIG_X(LONG, log_cleaner_min_compaction_lag_ms, "log.cleaner.min.compaction.lag.ms", "0", 0, NO_MAX, VALID_ANY,
   "Default of min.compaction.lag.ms.")
+BROKER_CONFIG_X(INT, log_cleaner_threads, "log.cleaner.threads", "1", 0, NO_MAX, VALID_ANY,
+  "Threads that compact logs; more than 64 count as so many.")
 BROKER_CONFIG_X(FLAGS, log_cleanup_policy, "log.cleanup.policy", "delete", NO_MIN, NO_MAX, VALID("compact", "delete"),
   "Default of cleanup.policy.")
 BROKER_CONFIG_X(LONG, log_flush_interval_messages, "log.flush.interval.messages", "9223372036854775807", 1, NO_MAX, VALID_ANY,
@@ -159,6 +237,12 @@ BROKER_CONFIG_X(LONG, queued_max_request_bytes, "queued.max.request.bytes", NULL
   "Memory of requests at which no more are read until some are answered; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit, and at least socket.request.max.bytes.")
 BROKER_CONFIG_X(LONG, replica_high_watermark_checkpoint_interval_ms, "replica.high.watermark.checkpoint.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
   "How often the high watermarks are written.")
+BROKER_CONFIG_X(LONG, sasl_kerberos_min_time_before_relogin, "sasl.kerberos.min.time.before.relogin", "60000", NO_MIN, NO_MAX, VALID_ANY,
+  "Kept and shown; of effect with Kerberos logins only, which there are none.")
+BROKER_CONFIG_X(DOUBLE, sasl_kerberos_ticket_renew_jitter, "sasl.kerberos.ticket.renew.jitter", "0.05", NO_MIN, NO_MAX, VALID_ANY,
+  "Kept and shown; of effect with Kerberos logins only, which there are none.")
+BROKER_CONFIG_X(DOUBLE, sasl_kerberos_ticket_renew_window_factor, "sasl.kerberos.ticket.renew.window.factor", "0.8", NO_MIN, NO_MAX, VALID_ANY,
+  "Kept and shown; of effect with Kerberos logins only, which there are none.")
 BROKER_CONFIG_X(INT, socket_listen_backlog_size, "socket.listen.backlog.size", "1024", 1, NO_MAX, VALID_ANY,
   "Connections that may wait to be accepted; the system may allow fewer.")
 BROKER_CONFIG_X(INT, socket_receive_buffer_bytes, "socket.receive.buffer.bytes", "-1", NO_MIN, NO_MAX, VALID_ANY,

@@ -37,16 +37,16 @@ static const struct changeable changeables[] = {
     {"group.streams.assignment.interval.ms", BROKER_CHANGE_UNSUPPORTED},
     {"listener.security.protocol.map", BROKER_CHANGE_OWN_ONLY},
     {"listeners", BROKER_CHANGE_OWN_ONLY},
-    {"log.cleaner.backoff.ms", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.dedupe.buffer.size", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.delete.retention.ms", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.io.buffer.load.factor", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.io.buffer.size", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.io.max.bytes.per.second", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.max.compaction.lag.ms", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.min.cleanable.ratio", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.min.compaction.lag.ms", BROKER_CHANGE_UNSUPPORTED},
-    {"log.cleaner.threads", BROKER_CHANGE_UNSUPPORTED},
+    {"log.cleaner.backoff.ms", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.dedupe.buffer.size", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.delete.retention.ms", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.io.buffer.load.factor", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.io.buffer.size", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.io.max.bytes.per.second", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.max.compaction.lag.ms", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.min.cleanable.ratio", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.min.compaction.lag.ms", BROKER_CHANGE_ALLOWED},
+    {"log.cleaner.threads", BROKER_CHANGE_ALLOWED},
     {"log.cleanup.policy", BROKER_CHANGE_ALLOWED},
     {"log.flush.interval.messages", BROKER_CHANGE_ALLOWED},
     {"log.flush.interval.ms", BROKER_CHANGE_ALLOWED},
@@ -94,11 +94,11 @@ static const struct changeable changeables[] = {
     {"sasl.enabled.mechanisms", BROKER_CHANGE_OWN_ONLY},
     {"sasl.jaas.config", BROKER_CHANGE_OWN_ONLY},
     {"sasl.kerberos.kinit.cmd", BROKER_CHANGE_OWN_ONLY},
-    {"sasl.kerberos.min.time.before.relogin", BROKER_CHANGE_OWN_ONLY},
+    {"sasl.kerberos.min.time.before.relogin", BROKER_CHANGE_OWN},
     {"sasl.kerberos.principal.to.local.rules", BROKER_CHANGE_OWN_ONLY},
     {"sasl.kerberos.service.name", BROKER_CHANGE_OWN_ONLY},
-    {"sasl.kerberos.ticket.renew.jitter", BROKER_CHANGE_OWN_ONLY},
-    {"sasl.kerberos.ticket.renew.window.factor", BROKER_CHANGE_OWN_ONLY},
+    {"sasl.kerberos.ticket.renew.jitter", BROKER_CHANGE_OWN},
+    {"sasl.kerberos.ticket.renew.window.factor", BROKER_CHANGE_OWN},
     {"sasl.login.refresh.buffer.seconds", BROKER_CHANGE_OWN_ONLY},
     {"sasl.login.refresh.min.period.seconds", BROKER_CHANGE_OWN_ONLY},
     {"sasl.login.refresh.window.factor", BROKER_CHANGE_OWN_ONLY},
@@ -146,6 +146,17 @@ static int compare_changeables(const void *left, const void *right)
   return strcmp(((const struct changeable *)left)->name, ((const struct changeable *)right)->name);
 }
 
+static int compare_names(const void *name, const void *item)
+{
+  return strcmp(name, *(const char *const *)item);
+}
+
+/// Whether a list of structs that begin with their names, sorted by them, has a name.
+static bool has_name(const void *list, size_t count, size_t size, const char *name)
+{
+  return bsearch(name, list, count, size, compare_names) != NULL;
+}
+
 enum broker_config_change broker_config_change_of(const char *name)
 {
   struct changeable key = {.name = name};
@@ -154,17 +165,20 @@ enum broker_config_change broker_config_change_of(const char *name)
   if (found) {
     return found->change;
   }
-  if (config_find(broker_config_defs(), BROKER_CONFIG_COUNT, name) >= 0) {
-    return BROKER_CHANGE_READ_ONLY;
-  }
+  // A request may name very many that are neither, hence no walk through the lists.
   int foreign_count = 0;
   const struct config_foreign *foreign = broker_config_foreign(&foreign_count);
-  for (int i = 0; i < foreign_count; i++) {
-    if (strcmp(foreign[i].name, name) == 0) {
-      return BROKER_CHANGE_READ_ONLY;
-    }
+  if (has_name(broker_config_defs(), BROKER_CONFIG_COUNT, sizeof(struct config_def), name) ||
+      has_name(foreign, (size_t)foreign_count, sizeof *foreign, name)) {
+    return BROKER_CHANGE_READ_ONLY;
   }
   return BROKER_CHANGE_UNKNOWN;
+}
+
+bool broker_config_is_changeable(const char *name)
+{
+  enum broker_config_change change = broker_config_change_of(name);
+  return change == BROKER_CHANGE_ALLOWED || change == BROKER_CHANGE_OWN;
 }
 
 int broker_config_synonyms(enum broker_config_index index, enum broker_config_index *synonyms)

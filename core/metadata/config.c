@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 
 enum { SHOWN_MAX = 512, NUMBER_TEXT_MAX = 64, NAME_TEXT_MAX = 128 };
 
@@ -30,6 +31,7 @@ const char *config_type_name(enum config_type type)
       return "DOUBLE";
     case CONFIG_FLAGS:
     case CONFIG_REPLICAS:
+    case CONFIG_LIST:
       return "LIST";
     case CONFIG_ENUM:
     case CONFIG_TEXT:
@@ -85,6 +87,9 @@ const char *config_describe(const struct config_def *def, char *text, size_t siz
       return text;
     case CONFIG_REPLICAS:
       snprintf(text, size, "* or a list of partition:broker pairs");
+      return text;
+    case CONFIG_LIST:
+      snprintf(text, size, "a list of texts");
       return text;
     case CONFIG_TEXT:
       snprintf(text, size, "a text");
@@ -307,6 +312,72 @@ static int set_flags(const struct config_def *def, const char *text, void *field
   return 0;
 }
 
+static int set_list(const struct config_def *def, const char *text, char *message)
+{
+  size_t size = 0;
+  const char *at = trim(text, &size);
+  const char *end = at + size;
+  size_t length = 0;
+  for (const char *rest = size > 0 ? at : NULL; next_entry(&rest, end, &length) != NULL;) {
+    if (length == 0) {
+      snprintf(message, CONFIG_MESSAGE_SIZE, "Configuration '%s' values must not be empty.", def->name);
+      return ERR_CONFIG;
+    }
+  }
+  return 0;
+}
+
+bool config_list_has(const char *list, const char *text)
+{
+  size_t size = 0;
+  size_t wanted_length = 0;
+  const char *wanted = trim(text, &wanted_length);
+  const char *at = trim(list, &size);
+  const char *end = at + size;
+  const char *entry;
+  size_t length = 0;
+  for (const char *rest = size > 0 ? at : NULL; (entry = next_entry(&rest, end, &length)) != NULL;) {
+    if (length == wanted_length && memcmp(entry, wanted, length) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A text of a list.
+struct list_entry {
+  const char *text; // borrowed
+  size_t length;    // bytes
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+  const struct list_entry *a = left;
+  const struct list_entry *b = right;
+  int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+  return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+bool config_list_has_repeat(const char *list)
+{
+  size_t size = 0;
+  const char *at = trim(list, &size);
+  const char *end = at + size;
+  struct list_entry *entries = mem_array(size + 2, sizeof *entries);
+  size_t count = 0;
+  bool has_repeat = false;
+  for (const char *rest = size > 0 ? at : NULL;
+       (entries[count].text = next_entry(&rest, end, &entries[count].length)) != NULL;) {
+    count++;
+  }
+  qsort(entries, count, sizeof *entries, compare_entries);
+  for (size_t i = 1; i < count; i++) {
+    has_repeat = has_repeat || compare_entries(&entries[i - 1], &entries[i]) == 0;
+  }
+  mem_free(entries);
+  return has_repeat;
+}
+
 static bool is_replica_pair(const char *text, size_t length)
 {
   size_t colon = 0;
@@ -369,6 +440,8 @@ int config_set(const struct config_def *def, const char *text, void *values, cha
       return set_flags(def, text, field, message);
     case CONFIG_REPLICAS:
       return set_replicas(def, text, message);
+    case CONFIG_LIST:
+      return set_list(def, text, message);
     case CONFIG_TEXT:
       break;
   }

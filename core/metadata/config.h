@@ -17,6 +17,7 @@ enum config_type {
   CONFIG_ENUM,     ///< int32_t: place in the list of valid texts
   CONFIG_FLAGS,    ///< int32_t: bit 1 << place for each listed text
   CONFIG_REPLICAS, ///< partition:broker pairs or "*"; checked, not kept in the struct
+  CONFIG_LIST,     ///< any texts, none of them empty, separated by commas; not kept in the struct
   CONFIG_TEXT,     ///< any text; not kept in the struct
 };
 
@@ -28,20 +29,35 @@ enum config_source {
   CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER = 3, ///< set on all brokers at run time
   CONFIG_SOURCE_STATIC_BROKER = 4,          ///< config.lua or --set
   CONFIG_SOURCE_DEFAULT = 5,
+  CONFIG_SOURCE_LOGGER = 6,         ///< level of a logger
+  CONFIG_SOURCE_CLIENT_METRICS = 7, ///< set on a subscription to clients' metrics
+  CONFIG_SOURCE_GROUP = 8,          ///< set on a group
 };
 
 enum { CONFIG_MESSAGE_SIZE = 1024, CONFIG_VALID_MAX = 8 };
+
+// The member of a struct of values for a config of each type.
+#define CONFIG_C_BOOL(field) bool field;
+#define CONFIG_C_INT(field) int32_t field;
+#define CONFIG_C_LEVEL(field) int32_t field;
+#define CONFIG_C_LONG(field) int64_t field;
+#define CONFIG_C_DOUBLE(field) double field;
+#define CONFIG_C_ENUM(field) int32_t field;
+#define CONFIG_C_FLAGS(field) int32_t field;
+#define CONFIG_C_REPLICAS(field)
+#define CONFIG_C_LIST(field)
+#define CONFIG_C_TEXT(field)
 
 /// One config.
 struct config_def {
   const char *name;                    ///< Kafka's name
   enum config_type type;               ///< how the text is read
-  uint16_t field;                      ///< where the value is in the struct; unused for CONFIG_REPLICAS and CONFIG_TEXT
+  uint16_t field;                      ///< where the value is in the struct; unused where it is not kept there
   const char *default_text;            ///< NULL: no value unless it is set
   int64_t min;                         ///< smallest value; INT64_MIN: no limit
   int64_t max;                         ///< largest value; INT64_MAX: no limit
   const char *valid[CONFIG_VALID_MAX]; ///< valid texts of an enum or of flags, NULL-terminated
-  const char *broker_name;             ///< for topic configs: the broker config that gives the default, or NULL
+  const char *broker_name;             ///< of topics and groups: the broker config that gives the default, or NULL
   const char *doc;                     ///< a sentence or two for the user
 };
 
@@ -74,6 +90,11 @@ int config_set(const struct config_def *def, const char *text, void *values, cha
 ///
 /// @return `text`
 const char *config_describe(const struct config_def *def, char *text, size_t size);
+
+/// Whether a list (of texts separated by commas, with blanks around them) has a text; whether one of its texts comes
+/// twice.
+bool config_list_has(const char *list, const char *text);
+bool config_list_has_repeat(const char *list);
 
 /// How many bytes of a text fit into `limit` without cutting a UTF-8 character in two.
 int config_clip(const char *text, size_t limit);

@@ -16,7 +16,7 @@ struct parts {
 
 bool config_is_list(const struct config_def *def)
 {
-  return def->type == CONFIG_FLAGS || def->type == CONFIG_REPLICAS;
+  return def->type == CONFIG_FLAGS || def->type == CONFIG_REPLICAS || def->type == CONFIG_LIST;
 }
 
 /// Cuts the blanks (anything up to space, as Java trims) off both ends, in place.
@@ -205,6 +205,7 @@ const char *config_shown_text(struct arena *arena, const struct config_def *def,
       return shown_double(arena, strtod(copy, NULL));
     case CONFIG_FLAGS:
     case CONFIG_REPLICAS:
+    case CONFIG_LIST:
       parts = split(arena, copy, 0);
       return join(arena, &parts);
     case CONFIG_ENUM:

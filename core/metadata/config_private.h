@@ -21,4 +21,5 @@
 #define CONFIG_AT_ENUM(type, field) offsetof(struct type, field)
 #define CONFIG_AT_FLAGS(type, field) offsetof(struct type, field)
 #define CONFIG_AT_REPLICAS(type, field) 0
+#define CONFIG_AT_LIST(type, field) 0
 #define CONFIG_AT_TEXT(type, field) 0

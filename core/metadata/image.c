@@ -71,6 +71,7 @@ void metadata_image_unref(const struct metadata_image *image)
   for (int32_t i = 0; i < mine->broker_count; i++) {
     metadata_broker_unref(mine->brokers[i]);
   }
+  image_entities_drop(mine);
   if (mine->config) {
     broker_config_unref(mine->config);
   }

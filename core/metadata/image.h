@@ -13,6 +13,7 @@
 
 #include "base/epoch.h"
 #include "base/uuid.h"
+#include "metadata/group_config.h"
 #include "metadata/topic_config.h"
 
 struct broker_config;
@@ -66,6 +67,24 @@ struct metadata_topic {
   struct topic_config config;            ///< what they and the broker's defaults add up to
 };
 
+/// What else can have configs; the numbers of Kafka's resource types where there is one.
+enum metadata_entity_kind {
+  METADATA_USER = 1,            ///< credentials (KIP-554); no resource type of Kafka's
+  METADATA_CLIENT_METRICS = 16, ///< a subscription to clients' metrics (KIP-714)
+  METADATA_GROUP = 32,          ///< a group (KIP-848)
+};
+
+/// A group, a subscription or a user on which something is set; shared, immutable.
+struct metadata_entity {
+  _Atomic(int32_t) refs;              ///< held by images
+  enum metadata_entity_kind kind;     ///< what it is
+  const char *name;                   ///< any bytes, with a NUL behind them
+  int32_t name_length;                ///< bytes before that
+  int32_t entry_count;                ///< what is set
+  const struct config_entry *entries; ///< that, by names that come once
+  struct group_config group;          ///< of a group: what its entries and the broker's configs add up to
+};
+
 /// The image. Everything in it is borrowed from it.
 struct metadata_image {
   _Atomic(int32_t) refs;                     ///< the cache's and those of metadata_image_ref()
@@ -77,14 +96,16 @@ struct metadata_image {
   /// This broker's configuration, with what was set at run time; one reference. NULL until the controller has loaded:
   /// no request is served before
   const struct broker_config *config;
-  int32_t broker_count;             ///< registered brokers
-  struct metadata_broker **brokers; ///< sorted by id
-  int32_t topic_count;              ///< topics
-  int64_t partition_count;          ///< partitions of all topics
-  struct metadata_topic **topics;   ///< sorted by name (bytewise)
-  uint32_t slot_mask;               ///< slots of each hash spine minus one
-  struct metadata_topic **by_name;  ///< open addressing by hash of the name
-  struct metadata_topic **by_id;    ///< open addressing by the id's bytes
+  int32_t broker_count;              ///< registered brokers
+  struct metadata_broker **brokers;  ///< sorted by id
+  int32_t topic_count;               ///< topics
+  int64_t partition_count;           ///< partitions of all topics
+  struct metadata_topic **topics;    ///< sorted by name (bytewise)
+  int32_t entity_count;              ///< groups, subscriptions and users on which something is set
+  struct metadata_entity **entities; ///< sorted by kind and name (bytewise)
+  uint32_t slot_mask;                ///< slots of each hash spine minus one
+  struct metadata_topic **by_name;   ///< open addressing by hash of the name
+  struct metadata_topic **by_id;     ///< open addressing by the id's bytes
 };
 
 /// Where the current image is; one in the process, owned by core/broker.
@@ -115,6 +136,21 @@ const struct metadata_topic *metadata_image_topic_by_id(const struct metadata_im
 const struct metadata_partition *metadata_topic_partition(const struct metadata_topic *topic, int32_t partition);
 
 const struct metadata_broker *metadata_image_broker(const struct metadata_image *image, int32_t id);
+
+/// Finds what is set on a group, a subscription or a user; the name may be any bytes. NULL: nothing is.
+const struct metadata_entity *metadata_image_entity(const struct metadata_image *image, enum metadata_entity_kind kind,
+                                                    const char *name, size_t length);
+
+/// The first entity of a kind, with the next ones behind it.
+///
+/// @param[out] count  how many
+struct metadata_entity *const *metadata_image_entities(const struct metadata_image *image,
+                                                       enum metadata_entity_kind kind, int32_t *count);
+
+/// The configs of a group, whether or not it exists or has some of its own: those are laid over the broker's. Borrowed
+/// like the image. Once the controller has loaded.
+const struct group_config *metadata_image_group_config(const struct metadata_image *image, const char *name,
+                                                       size_t length);
 
 /// A broker's address on a listener, or NULL: what clients of that listener are told.
 const struct metadata_endpoint *metadata_broker_endpoint(const struct metadata_broker *broker, const char *listener);
@@ -148,6 +184,15 @@ struct metadata_broker *metadata_broker_new(int32_t id, int64_t epoch, const cha
 
 void metadata_broker_unref(struct metadata_broker *broker);
 
+/// Makes a group, subscription or user with one reference, copying everything; values of a group are laid when it
+/// enters an image. Owned:
+/// metadata_entity_unref(), or give it to metadata_draft_put_entity().
+struct metadata_entity *metadata_entity_new(enum metadata_entity_kind kind, const char *name, size_t name_length,
+                                            const struct config_entry *entries, int32_t entry_count);
+
+void metadata_entity_ref(struct metadata_entity *entity);
+void metadata_entity_unref(struct metadata_entity *entity);
+
 /// A copy of a topic with other configs; one reference, owned.
 struct metadata_topic *metadata_topic_with_config(const struct metadata_topic *topic,
                                                   const struct config_entry *overrides, int32_t override_count,
@@ -160,14 +205,18 @@ struct metadata_draft;
 struct metadata_draft *metadata_draft_new(const struct metadata_image *base);
 void metadata_draft_set_cluster(struct metadata_draft *draft, const char *cluster_id);
 void metadata_draft_set_controller(struct metadata_draft *draft, int32_t id, int32_t epoch);
-/// The configuration; takes a reference of its own.
+/// The configuration; takes a reference of its own. Groups are laid over it.
 void metadata_draft_set_config(struct metadata_draft *draft, const struct broker_config *config);
 /// Adds or replaces by id or name; the reference is taken.
 void metadata_draft_put_broker(struct metadata_draft *draft, struct metadata_broker *broker);
 void metadata_draft_put_topic(struct metadata_draft *draft, struct metadata_topic *topic);
+/// Adds or replaces; the reference is taken.
+void metadata_draft_put_entity(struct metadata_draft *draft, struct metadata_entity *entity);
 /// Missing ones are fine.
 void metadata_draft_remove_broker(struct metadata_draft *draft, int32_t id);
 void metadata_draft_remove_topic(struct metadata_draft *draft, const char *name);
+void metadata_draft_remove_entity(struct metadata_draft *draft, enum metadata_entity_kind kind, const char *name,
+                                  size_t length);
 /// The image, with one reference (publish it or unref it). Frees the draft.
 struct metadata_image *metadata_draft_finish(struct metadata_draft *draft);
 void metadata_draft_cancel(struct metadata_draft *draft);

@@ -18,6 +18,7 @@ struct metadata_draft {
   struct metadata_image *image; ///< the image being built; its arrays grow here
   int32_t broker_room;          ///< slots of image->brokers
   int32_t topic_room;           ///< slots of image->topics
+  int32_t entity_room;          ///< slots of image->entities
   bool has_new_brokers;         ///< the set of brokers differs from the base: offline replicas change
 };
 
@@ -222,6 +223,8 @@ struct metadata_draft *metadata_draft_new(const struct metadata_image *base)
     image->topics[i] = base->topics[i];
     metadata_topic_ref(image->topics[i]);
   }
+  image_entities_share(image, base);
+  draft->entity_room = base->entity_count;
   return draft;
 }
 
@@ -245,6 +248,7 @@ void metadata_draft_set_config(struct metadata_draft *draft, const struct broker
     broker_config_unref(draft->image->config);
   }
   draft->image->config = config;
+  image_entities_lay(draft->image);
 }
 
 /// Place of the first broker with an id not below `id`.
@@ -382,6 +386,17 @@ void metadata_draft_remove_topic(struct metadata_draft *draft, const char *name)
   metadata_topic_unref(image->topics[at]);
   image->topic_count--;
   memmove(&image->topics[at], &image->topics[at + 1], (size_t)(image->topic_count - at) * sizeof *image->topics);
+}
+
+void metadata_draft_put_entity(struct metadata_draft *draft, struct metadata_entity *entity)
+{
+  image_entities_put(draft->image, &draft->entity_room, entity);
+}
+
+void metadata_draft_remove_entity(struct metadata_draft *draft, enum metadata_entity_kind kind, const char *name,
+                                  size_t length)
+{
+  image_entities_remove(draft->image, kind, name, length);
 }
 
 static void put_slot(struct metadata_topic **slots, uint32_t mask, uint32_t hash, struct metadata_topic *topic)

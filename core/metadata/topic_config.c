@@ -120,6 +120,7 @@ void topic_config_lay(const struct topic_config_defaults *defaults, const struct
 #define SAME_ENUM(field) SAME_VALUE(field)
 #define SAME_FLAGS(field) SAME_VALUE(field)
 #define SAME_REPLICAS(field)
+#define SAME_LIST(field)
 #define SAME_TEXT(field)
 
 bool topic_config_equal(const struct topic_config *left, const struct topic_config *right)

@@ -24,15 +24,6 @@ enum topic_validate { TOPIC_VALIDATE_HEADER, TOPIC_VALIDATE_FULL };
 
 /// Resolved values of a topic, without pointers: copy it freely.
 struct topic_config {
-#define CONFIG_C_BOOL(field) bool field;
-#define CONFIG_C_INT(field) int32_t field;
-#define CONFIG_C_LEVEL(field) int32_t field;
-#define CONFIG_C_LONG(field) int64_t field;
-#define CONFIG_C_DOUBLE(field) double field;
-#define CONFIG_C_ENUM(field) int32_t field;
-#define CONFIG_C_FLAGS(field) int32_t field;
-#define CONFIG_C_REPLICAS(field)
-#define CONFIG_C_TEXT(field)
 #define TOPIC_CONFIG_X(type, field, name, def, min, max, valid, broker, doc) CONFIG_C_##type(field)
 #include "metadata/topic_config_list.h"
 #undef TOPIC_CONFIG_X

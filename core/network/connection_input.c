@@ -49,7 +49,7 @@ static struct frame *frame_new(struct connection *conn, size_t start, size_t siz
   frame->buffer = conn->in;
   frame->bytes = conn->in->bytes + start;
   frame->size = (int32_t)size;
-  frame->arrived_ms = event_loop_now_ms(&worker->loop);
+  frame->arrived_ns = worker->loop.now_ns;
   return frame;
 }
 

@@ -17,7 +17,7 @@ struct frame {
   struct connection *conn; ///< its connection: valid as long as the frame, also when it has been closed meanwhile
   uint8_t *bytes;          ///< the request without its length; may be patched in place; NULL after frame_drop_bytes()
   int32_t size;            ///< bytes of the request, at least 1
-  int64_t arrived_ms;      ///< monotonic time of the turn in which its last byte was read
+  int64_t arrived_ns;      ///< monotonic time of the turn in which its last byte was read
   void *user;              ///< for core/api
 
   // Private to core/network.

@@ -24,7 +24,15 @@ void log_settings_from_topic(const struct topic_config *topic, struct log_config
   log->flush_ms = topic->flush_ms;
   log->preallocate = topic->preallocate;
   log->is_deleting = (topic->cleanup_policy & CLEANUP_DELETE) != 0;
-  log->is_compacted = (topic->cleanup_policy & CLEANUP_COMPACT) != 0;
+  log->delete_retention_ms = topic->delete_retention_ms;
+  log->min_compaction_lag_ms = topic->min_compaction_lag_ms;
+  log->max_compaction_lag_ms = topic->max_compaction_lag_ms;
+  log->min_dirty_ratio = topic->min_cleanable_dirty_ratio;
+  log->is_compacting = (topic->cleanup_policy & CLEANUP_COMPACT) != 0;
+  log->is_compacted = log->is_compacting;
+  if (log->is_compacting && log->segment_ms > log->max_compaction_lag_ms) {
+    log->segment_ms = log->max_compaction_lag_ms; // what is in the active segment is not compacted (KIP-354)
+  }
   log->is_log_append_time = topic->message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND;
 }
 

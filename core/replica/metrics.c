@@ -40,6 +40,8 @@ static const struct metric TOPIC_BATCHES = {"topic.appended_batches", "topic", M
                                             "batches appended to a topic"};
 static const struct metric TOPIC_BYTES = {"topic.appended_bytes", "topic", METRIC_COUNTER,
                                           "bytes of batches appended to a topic"};
+static const struct metric TOPIC_FETCHED = {"topic.fetched_bytes", "topic", METRIC_COUNTER,
+                                            "bytes of a topic's records that consumers got"};
 
 /// What was appended, and what it lies in; of a partition, a topic or all.
 struct replica_sum {
@@ -52,6 +54,7 @@ struct replica_sum {
   int64_t records;    ///< appended records
   int64_t batches;    ///< appended batches
   int64_t bytes;      ///< bytes of those
+  int64_t fetched;    ///< bytes that consumers got
 };
 
 static void replica_add(struct replica_sum *sum, const struct replica_sum *more)
@@ -64,6 +67,7 @@ static void replica_add(struct replica_sum *sum, const struct replica_sum *more)
   sum->records += more->records;
   sum->batches += more->batches;
   sum->bytes += more->bytes;
+  sum->fetched += more->fetched;
 }
 
 static void replica_measure(const struct partition *part, struct replica_sum *sum)
@@ -82,6 +86,9 @@ static void replica_measure(const struct partition *part, struct replica_sum *su
       .batches = metric_read(&part->counters.batches),
       .bytes = metric_read(&part->counters.bytes),
   };
+  for (int i = 0; i < part->watch_count; i++) {
+    sum->fetched += metric_read(&part->watches[i].fetched_bytes);
+  }
 }
 
 /// A sum that was never told to be higher. Any thread.
@@ -106,6 +113,7 @@ static void replica_put_topic(struct metric_samples *out, const struct replica_s
   metrics_put(out, &TOPIC_RECORDS, sum->topic, sum->records);
   metrics_put(out, &TOPIC_BATCHES, sum->topic, sum->batches);
   metrics_put(out, &TOPIC_BYTES, sum->topic, sum->bytes);
+  metrics_put(out, &TOPIC_FETCHED, sum->topic, sum->fetched);
 }
 
 static void replica_put_all(struct metric_samples *out, const struct replica_sum *sum)

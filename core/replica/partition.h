@@ -42,15 +42,16 @@ struct partition_state {
   int64_t epoch_start_offset; ///< log end when this leader epoch began (KIP-207)
 };
 
-/// What one worker's requests wait for at a partition. Only `threshold`, `is_posted` and `wake_all` are shared.
+/// What one worker's requests wait for at a partition, and what they got. Only the atomic members are shared.
 struct partition_watch {
-  _Atomic(int64_t) threshold; ///< visible bytes that wake this worker; INT64_MAX: nobody waits
-  _Atomic(bool) is_posted;    ///< `mail` is in the worker's box
-  _Atomic(bool) wake_all;     ///< all waiters must look again, whatever their threshold
-  struct mail mail;           ///< wakes the worker; holds a reference to the partition while posted
-  struct partition *part;     ///< the partition this is part of
-  struct event_loop *loop;    ///< the worker's loop
-  struct list waiters;        ///< struct watch, owned by the worker
+  _Atomic(int64_t) threshold;     ///< visible bytes that wake this worker; INT64_MAX: nobody waits
+  _Atomic(bool) is_posted;        ///< `mail` is in the worker's box
+  _Atomic(bool) wake_all;         ///< all waiters must look again, whatever their threshold
+  struct mail mail;               ///< wakes the worker; holds a reference to the partition while posted
+  struct partition *part;         ///< the partition this is part of
+  struct event_loop *loop;        ///< the worker's loop
+  struct list waiters;            ///< struct watch, owned by the worker
+  _Atomic(int64_t) fetched_bytes; ///< bytes of records that this worker has given to consumers (base/metrics.h)
 };
 
 /// What was appended to a partition since it was made here: by clients, not what they sent twice. Changed by the holder

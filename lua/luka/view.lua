@@ -36,6 +36,22 @@ function M.list(rows, columns)
   return rows
 end
 
+--- The columns without those that no row has.
+---
+---@param rows table[]
+---@param columns string[]
+---@param rare table<string, boolean>  columns that may be left out
+---@return string[] columns
+function M.used(rows, columns, rare)
+  local out = {}
+  for _, column in ipairs(columns) do
+    local is_used = not rare[column]
+    for i = 1, is_used and 0 or #rows do is_used = is_used or rows[i][column] ~= nil end
+    if is_used then out[#out + 1] = column end
+  end
+  return out
+end
+
 --- Marks a table as a record whose fields are shown in this order.
 ---
 ---@param value table
@@ -241,8 +257,28 @@ function M.has_form(value)
   return type(value) == "table" and (how[value] ~= nil or columns_of(value) ~= nil)
 end
 
---- What is sent to show a value: { kind = "list", columns =, rows = }, { kind = "record", fields =, value = } or
---- { kind = "plain", value = }. Runs the functions of live objects, and no other code of anybody's.
+--- A record; fields that are lists themselves are shown as tables, of the columns in `lists`.
+local function record_view(value, order, state)
+  local plain, lists, rows = {}, nil, {}
+  for i = 1, #order do
+    local name = order[i]
+    local field = rawget(value, name)
+    local known = type(field) == "table" and how[field]
+    if known and known.kind == "list" then
+      lists = lists or {}
+      lists[name], rows[name] = known.order, list_view(field, known.order, state).rows
+    else
+      plain[#plain + 1] = name
+    end
+  end
+  local out = convert_row(value, plain, state)
+  for name, list in pairs(rows) do out[name] = list end
+  return { kind = "record", fields = order, value = out, lists = lists }
+end
+
+--- What is sent to show a value: { kind = "list", columns =, rows = }, { kind = "record", fields =, value =, lists =
+--- columns of those fields that are lists, by name, or nil } or { kind = "plain", value = }. Runs the functions of live
+--- objects, and no other code of anybody's.
 ---
 ---@param value any
 ---@return table view  of strings, booleans, numbers, int64 beyond 2^53, and tables of those
@@ -256,7 +292,7 @@ function M.of(value)
   if type(value) == "table" then
     local known = how[value]
     if known and known.kind == "record" then
-      return { kind = "record", fields = known.order, value = convert_row(value, known.order, state) }
+      return record_view(value, known.order, state)
     end
     local columns = known and known.order or columns_of(value)
     if columns then return list_view(value, columns, state) end

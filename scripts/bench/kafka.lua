@@ -42,6 +42,16 @@ end
 --- Whether jars() has found or fetched them.
 function M.has_jars() return M._jars ~= nil end
 
+local function cache_folder()
+  local cache = os.getenv "XDG_CACHE_HOME" or (os.getenv "HOME" or ".") .. "/.cache"
+  return ("%s/luka-bench/kafka-%s"):format(cache, M.VERSION)
+end
+
+--- Whether jars() would find them, with a java to run them, and fetch nothing.
+function M.has_cached_jars()
+  return has "java" and M.java_version() >= JAVA and unit.read_file(cache_folder() .. "/complete") ~= nil
+end
+
 --- The folder of its jars; fetched when it is not there yet. Nil and a sentence when that cannot be.
 ---
 ---@return string? folder
@@ -50,8 +60,7 @@ function M.jars()
   if not has "java" then return nil, "there is no java (apt-get install default-jdk-headless)" end
   local version = M.java_version()
   if version < JAVA then return nil, ("java is version %d, and Kafka %s needs %d"):format(version, M.VERSION, JAVA) end
-  local cache = os.getenv "XDG_CACHE_HOME" or (os.getenv "HOME" or ".") .. "/.cache"
-  local folder = ("%s/luka-bench/kafka-%s"):format(cache, M.VERSION)
+  local folder = cache_folder()
   if M._jars or unit.read_file(folder .. "/complete") then
     M._jars = folder
     return folder

@@ -223,7 +223,7 @@ static int read_partition(struct check *check, int fd, int32_t partition, const 
     request.topics_count = 1;
     request.rack_id = wire_string_from("");
     struct wire_fetch_response response;
-    result = load_call(fd, WIRE_API_FETCH, LOAD_VERSION_FETCH, &request, &response, &arena);
+    result = client_call(fd, WIRE_API_FETCH, LOAD_VERSION_FETCH, &request, &response, &arena);
     if (result == 0 && (response.responses_count != 1 || response.responses[0].partitions_count != 1 ||
                         response.responses[0].partitions[0].error_code != WIRE_NONE)) {
       result = error_set(ERR_INVALID, "cannot fetch partition %d from offset %" PRId64, partition, offset);
@@ -250,7 +250,7 @@ int load_check(const struct load_options *options, const struct load_cluster *cl
     int fd = -1;
     pass_over(&check, p - 1, INT64_MAX);
     check.source_count = 0;
-    result = load_connect(&cluster->brokers[cluster->partitions[p].broker], &fd);
+    result = client_connect(&cluster->brokers[cluster->partitions[p].broker].address, &fd);
     if (result == 0) {
       result = read_partition(&check, fd, p, &cluster->partitions[p]);
       close(fd);

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "load_client.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "load_options.h"
@@ -20,133 +13,10 @@
 #include "wire/apis.h"
 #include "wire/create_topics.h"
 #include "wire/error_codes.h"
-#include "wire/header.h"
 #include "wire/list_offsets.h"
 #include "wire/metadata.h"
-#include "wire/reader.h"
-#include "wire/writer.h"
 
 enum { RETRY_NS = 50000000 };
-
-static bool is_loopback(const struct sockaddr *address)
-{
-  if (address->sa_family == AF_INET) {
-    const struct sockaddr_in *in = (const void *)address;
-    return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-  }
-  const struct sockaddr_in6 *in6 = (const void *)address;
-  return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
-}
-
-static int resolve(const char *host, const char *port, bool allow_remote, struct load_broker *broker)
-{
-  struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-  struct addrinfo *found = NULL;
-  int failed = getaddrinfo(host, port, &hints, &found);
-  if (failed != 0) {
-    return error_set(ERR_NOT_FOUND, "%s:%s: %s", host, port, gai_strerror(failed));
-  }
-  int result = 0;
-  if (!allow_remote && !is_loopback(found->ai_addr)) {
-    result =
-        error_set(ERR_PERMISSION, "%s:%s is not on this machine; --allow-remote says that this is meant", host, port);
-  } else {
-    memcpy(&broker->address, found->ai_addr, found->ai_addrlen);
-    broker->address_size = found->ai_addrlen;
-  }
-  freeaddrinfo(found);
-  return result;
-}
-
-int load_connect(const struct load_broker *broker, int *fd)
-{
-  int opened = socket(broker->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (opened < 0) {
-    return error_set_errno(errno, "socket failed");
-  }
-  if (connect(opened, (const struct sockaddr *)&broker->address, broker->address_size) != 0) {
-    int err = errno;
-    close(opened);
-    return error_set_errno(err, "cannot connect");
-  }
-  int on = 1;
-  setsockopt(opened, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  struct timeval timeout = {.tv_sec = LOAD_CLIENT_TIMEOUT_S};
-  setsockopt(opened, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  *fd = opened;
-  return 0;
-}
-
-static int send_all(int fd, const uint8_t *bytes, size_t size)
-{
-  while (size > 0) {
-    ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n <= 0) {
-      return error_set_errno(errno, "send failed");
-    }
-    bytes += n;
-    size -= (size_t)n;
-  }
-  return 0;
-}
-
-static int receive_all(int fd, uint8_t *bytes, size_t size)
-{
-  while (size > 0) {
-    ssize_t n = recv(fd, bytes, size, 0);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n == 0) {
-      return error_set(ERR_CLOSED, "the broker closed the connection");
-    }
-    if (n < 0) {
-      return errno == EAGAIN ? error_set(ERR_TIMEOUT, "no answer within %d s", LOAD_CLIENT_TIMEOUT_S)
-                             : error_set_errno(errno, "recv failed");
-    }
-    bytes += n;
-    size -= (size_t)n;
-  }
-  return 0;
-}
-
-int load_call(int fd, int16_t key, int16_t version, const void *request, void *response, struct arena *arena)
-{
-  const struct wire_api *api = wire_api_find(key);
-  struct wire_writer writer = {0};
-  struct wire_request_header header;
-  wire_request_header_init(&header);
-  header.request_api_key = key;
-  header.request_api_version = version;
-  header.client_id = wire_string_from("load");
-  wire_writer_i32(&writer, 0);
-  int result = wire_request_header_write(&header, &writer, wire_request_header_version(key, version));
-  if (result == 0) {
-    result = api->request->write(request, &writer, version);
-  }
-  if (result == 0) {
-    wire_writer_patch_i32(&writer, 0, (int32_t)writer.size - 4);
-    result = send_all(fd, writer.data, writer.size);
-  }
-  wire_writer_destroy(&writer);
-  TRY(result);
-  uint8_t prefix[4];
-  TRY(receive_all(fd, prefix, sizeof prefix));
-  uint32_t size = bytes_get_u32(prefix);
-  if (size < 4 || size > LOAD_FRAME_BYTES_MAX) {
-    return error_set(ERR_MALFORMED, "the broker announces an answer of %u bytes", size);
-  }
-  uint8_t *frame = arena_alloc(arena, size);
-  TRY(receive_all(fd, frame, size));
-  struct wire_reader reader;
-  struct wire_response_header answer;
-  wire_reader_init(&reader, frame, size);
-  TRY(wire_response_header_read(&answer, &reader, wire_response_header_version(key, version), arena));
-  return api->response->read(response, &reader, version, arena);
-}
 
 static int create_topic(int fd, const struct load_options *options, struct arena *arena)
 {
@@ -161,7 +31,7 @@ static int create_topic(int fd, const struct load_options *options, struct arena
   request.topics_count = 1;
   request.timeout_ms = 10000;
   struct wire_create_topics_response response;
-  TRY(load_call(fd, WIRE_API_CREATE_TOPICS, LOAD_VERSION_CREATE_TOPICS, &request, &response, arena));
+  TRY(client_call(fd, WIRE_API_CREATE_TOPICS, LOAD_VERSION_CREATE_TOPICS, &request, &response, arena));
   int16_t code = response.topics_count == 1 ? response.topics[0].error_code : WIRE_UNKNOWN_SERVER_ERROR;
   if (code != WIRE_NONE && code != WIRE_TOPIC_ALREADY_EXISTS) {
     return error_set(ERR_INVALID, "cannot create topic %s: %s", options->topic, wire_error_name(code));
@@ -179,7 +49,7 @@ static int take_brokers(const struct wire_metadata_response *response, bool allo
     char port[16];
     snprintf(host, sizeof host, "%.*s", response->brokers[i].host.length, response->brokers[i].host.data);
     snprintf(port, sizeof port, "%d", response->brokers[i].port);
-    TRY(resolve(host, port, allow_remote, &cluster->brokers[i]));
+    TRY(client_resolve(host, port, allow_remote, &cluster->brokers[i].address));
     cluster->brokers[i].id = response->brokers[i].node_id;
     cluster->broker_count++;
   }
@@ -227,7 +97,7 @@ static int find_leaders(int fd, const struct load_options *options, struct load_
   int64_t deadline_ms = clock_mono_ms() + LOAD_CLIENT_TIMEOUT_MS;
   for (;;) {
     struct wire_metadata_response response;
-    TRY(load_call(fd, WIRE_API_METADATA, LOAD_VERSION_METADATA, &request, &response, arena));
+    TRY(client_call(fd, WIRE_API_METADATA, LOAD_VERSION_METADATA, &request, &response, arena));
     TRY(take_brokers(&response, options->allow_remote, cluster));
     int result = response.topics_count == 1 ? take_leaders(&response, options->create, cluster)
                                             : error_set(ERR_MALFORMED, "the broker did not answer for the topic");
@@ -264,9 +134,9 @@ static int list_offsets(const struct load_options *options, struct load_cluster 
   request.topics = &topic;
   request.topics_count = 1;
   int fd = -1;
-  TRY(load_connect(&cluster->brokers[broker], &fd));
+  TRY(client_connect(&cluster->brokers[broker].address, &fd));
   struct wire_list_offsets_response response;
-  int result = load_call(fd, WIRE_API_LIST_OFFSETS, LOAD_VERSION_LIST_OFFSETS, &request, &response, arena);
+  int result = client_call(fd, WIRE_API_LIST_OFFSETS, LOAD_VERSION_LIST_OFFSETS, &request, &response, arena);
   close(fd);
   TRY(result);
   for (int32_t i = 0; response.topics_count == 1 && i < response.topics[0].partitions_count; i++) {
@@ -308,7 +178,7 @@ int load_cluster_open(const struct load_options *options, struct load_cluster *c
   }
   snprintf(host, sizeof host, "%.*s", (int)(colon - options->brokers), options->brokers);
   struct load_broker first = {0};
-  TRY(resolve(host, colon + 1, options->allow_remote, &first));
+  TRY(client_resolve(host, colon + 1, options->allow_remote, &first.address));
   cluster->partition_count = options->partitions;
   cluster->partitions = mem_array((size_t)options->partitions, sizeof *cluster->partitions);
   if (options->is_raw || options->mode == LOAD_API_VERSIONS) {
@@ -319,7 +189,7 @@ int load_cluster_open(const struct load_options *options, struct load_cluster *c
   }
   struct arena arena = {0};
   int fd = -1;
-  int result = load_connect(&first, &fd);
+  int result = client_connect(&first.address, &fd);
   if (result == 0 && options->create) {
     result = create_topic(fd, options, &arena);
   }

@@ -4,21 +4,16 @@
 // leaders and asks for offsets. Also used by `load check`, which reads the topic at its leisure.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
-#include "base/arena.h"
+#include "client.h"
 
 struct load_options;
 
 enum {
-  LOAD_CLIENT_TIMEOUT_S = 15,                ///< for one answer
-  LOAD_CLIENT_TIMEOUT_MS = 15000,            ///< for a leader of each partition
-  LOAD_FRAME_BYTES_MAX = 1024 * 1024 * 1024, ///< longest answer that is taken
-  LOAD_VERSION_PRODUCE = 9,                  ///< versions that are sent: all brokers from 2.7 on know them, and
-  LOAD_VERSION_FETCH = 12,                   ///< topics go by name
+  LOAD_CLIENT_TIMEOUT_MS = 15000, ///< for a leader of each partition
+  LOAD_VERSION_PRODUCE = 9,       ///< versions that are sent: all brokers from 2.7 on know them, and
+  LOAD_VERSION_FETCH = 12,        ///< topics go by name
   LOAD_VERSION_LIST_OFFSETS = 6,
   LOAD_VERSION_METADATA = 9,
   LOAD_VERSION_CREATE_TOPICS = 5,
@@ -27,9 +22,8 @@ enum {
 
 /// Where a broker listens.
 struct load_broker {
-  int32_t id;                      ///< broker id
-  struct sockaddr_storage address; ///< resolved
-  socklen_t address_size;          ///< bytes of `address`
+  int32_t id;                    ///< broker id
+  struct client_address address; ///< resolved
 };
 
 /// A partition that is produced to or fetched from.
@@ -53,11 +47,3 @@ struct load_cluster {
 /// @return 0, or a negative ERR_* with error_last()
 int load_cluster_open(const struct load_options *options, struct load_cluster *cluster);
 void load_cluster_destroy(struct load_cluster *cluster);
-
-/// Connects to a broker. The descriptor is owned: close(2).
-int load_connect(const struct load_broker *broker, int *fd);
-
-/// Sends a request of any kind and waits for its response; the structs are those of the generated codec.
-///
-/// @param arena  the response's strings, arrays and frame; borrowed until it is reset
-int load_call(int fd, int16_t key, int16_t version, const void *request, void *response, struct arena *arena);

@@ -37,7 +37,7 @@ static int ask(int fd, struct arena *arena)
   wire_api_versions_request_init(&request);
   request.client_software_name = wire_string_from("load");
   request.client_software_version = wire_string_from("1");
-  return load_call(fd, WIRE_API_API_VERSIONS, LOAD_VERSION_API_VERSIONS, &request, &response, arena);
+  return client_call(fd, WIRE_API_API_VERSIONS, LOAD_VERSION_API_VERSIONS, &request, &response, arena);
 }
 
 int load_idle_open(struct load_idle *idle, const struct load_options *options, const struct load_cluster *cluster)
@@ -47,7 +47,7 @@ int load_idle_open(struct load_idle *idle, const struct load_options *options, c
   struct arena arena = {0};
   int result = 0;
   while (result == 0 && idle->count < options->idle_connections) {
-    result = load_connect(&cluster->brokers[idle->count % cluster->broker_count], &idle->fds[idle->count]);
+    result = client_connect(&cluster->brokers[idle->count % cluster->broker_count].address, &idle->fds[idle->count]);
     if (result == 0) {
       result = ask(idle->fds[idle->count++], &arena);
       arena_reset(&arena);

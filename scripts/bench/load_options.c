@@ -32,6 +32,7 @@ static const char HELP[] =
     "                          of produce; fetch takes what comes\n"
     "  --records N             records in a batch (1)\n"
     "  --record-bytes N        bytes of a record's value (100)\n"
+    "  --keys N                give each record one of N keys, at random (none)\n"
     "  --batch-bytes N         instead of --records: as many records as fit\n"
     "  --acks -1|0|1           acknowledgements (-1); with 0 a request counts when it is sent\n"
     "  --codec NAME            none, gzip, snappy, lz4, zstd (none)\n"
@@ -244,6 +245,7 @@ static const struct option LONG_OPTIONS[] = {
     {"rate", required_argument, NULL, 0},
     {"records", required_argument, NULL, 0},
     {"record-bytes", required_argument, NULL, 0},
+    {"keys", required_argument, NULL, 0},
     {"batch-bytes", required_argument, NULL, 0},
     {"acks", required_argument, NULL, 0},
     {"max-bytes", required_argument, NULL, 0},
@@ -256,7 +258,8 @@ static const struct option LONG_OPTIONS[] = {
 int load_options_parse(int argc, char **argv, struct load_options *options)
 {
   double partitions = 1, replication = -1, connections = 1, depth = 1, threads = 1, seconds = 10, requests = 0;
-  double active = 0, idle_connections = 0, rate = 0, records = 1, record_bytes = 100, batch_bytes = 0, acks = -1;
+  double active = 0, idle_connections = 0, rate = 0, records = 1, record_bytes = 100, batch_bytes = 0, acks = -1,
+         keys = 0;
   double max_bytes = 50 * 1024 * 1024, partition_max_bytes = 1024 * 1024, min_bytes = 1, max_wait_ms = 500;
   const struct number_option numbers[] = {
       {"partitions", 1, 100000, &partitions},
@@ -271,6 +274,7 @@ int load_options_parse(int argc, char **argv, struct load_options *options)
       {"rate", 0, 1e7, &rate},
       {"records", 1, 1000000, &records},
       {"record-bytes", 0, LOAD_BATCH_BYTES_MAX, &record_bytes},
+      {"keys", 0, 1e9, &keys},
       {"batch-bytes", 1, LOAD_BATCH_BYTES_MAX, &batch_bytes},
       {"acks", -1, 1, &acks},
       {"max-bytes", 1, 1e9, &max_bytes},
@@ -322,6 +326,7 @@ int load_options_parse(int argc, char **argv, struct load_options *options)
   options->rate = rate;
   options->records = (int32_t)records;
   options->record_bytes = (int32_t)record_bytes;
+  options->keys = (int64_t)keys;
   options->batch_bytes = (int64_t)batch_bytes;
   options->acks = (int16_t)acks;
   options->max_bytes = (int32_t)max_bytes;

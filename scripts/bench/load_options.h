@@ -37,6 +37,7 @@ struct load_options {
   int threads;                 ///< threads of each kind
   int32_t records;             ///< records in a batch
   int32_t record_bytes;        ///< value bytes of a record, at least 16 with acked_path
+  int64_t keys;                ///< different keys, each record has one of them at random; 0: records have no key
   int64_t batch_bytes;         ///< 0: as many as `records` take; otherwise sets `records`
   int16_t acks;                ///< -1, 0, 1
   int codec;                   ///< enum codec

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Produce side of the load generator. Requests are encoded once per partition; with --verify-acked each is made
-// anew, as each record carries a number of its own:
+// The Produce side of the load generator. Requests are encoded once per partition; with --keys each is made anew, and
+// with --verify-acked, as each record carries a number of its own then:
 //
 //   16 hexadecimal digits: run 16 bits | connection 12 bits | counter 36 bits
 //
@@ -34,6 +34,7 @@ struct produce_state {
   int turn;                      ///< index of the partition that is next
   uint8_t *value;                ///< a record's value
   uint8_t *letters;              ///< what values are cut from
+  uint64_t seed;                 ///< of the keys
 };
 
 /// Letters in no order, about two to one for a compressor.
@@ -46,6 +47,21 @@ static void fill_letters(uint8_t *value, size_t size)
     seed ^= seed << 5;
     value[i] = (uint8_t)('a' + seed % 16);
   }
+}
+
+/// One of so many keys, at random (xorshift64).
+static int32_t draw_key(struct produce_state *state, int64_t keys, char key[24])
+{
+  state->seed ^= state->seed << 13;
+  state->seed ^= state->seed >> 7;
+  state->seed ^= state->seed << 17;
+  return snprintf(key, 24, "key-%010" PRIu64, state->seed % (uint64_t)keys);
+}
+
+/// Whether each request is made anew.
+static bool is_made_anew(const struct load_worker *worker)
+{
+  return worker->acked != NULL || worker->options->keys > 0;
 }
 
 /// Builds a batch; with `first_value` records are numbered from it on.
@@ -66,6 +82,11 @@ static int build_batch(struct produce_state *state, const struct load_options *o
     }
     struct record_input record = {
         .timestamp = now_ms, .key_size = -1, .value = state->value, .value_size = options->record_bytes};
+    char key[24];
+    if (options->keys > 0) {
+      record.key = (const uint8_t *)key;
+      record.key_size = draw_key(state, options->keys, key);
+    }
     TRY(batch_builder_add(&state->builder, &record));
   }
   return batch_builder_finish(&state->builder, bytes, size);
@@ -118,7 +139,8 @@ static void produce_open(struct load_connection *connection)
   state->letters = mem_alloc(LETTERS + (size_t)options->record_bytes);
   fill_letters(state->letters, LETTERS + (size_t)options->record_bytes);
   state->templates = mem_array((size_t)connection->partition_count, sizeof *state->templates);
-  if (worker->acked != NULL) {
+  state->seed = UINT64_C(0x9e3779b97f4a7c15) * ((uint64_t)connection->index + 1) ^ (uint64_t)clock_wall_ms();
+  if (is_made_anew(worker)) {
     return;
   }
   uint8_t *bytes = NULL;
@@ -157,11 +179,12 @@ static bool produce_prepare(struct load_connection *connection, struct load_slot
   state->turn = (turn + 1) % connection->partition_count;
   slot->partition = connection->partitions[turn];
   const struct wire_writer *writer = &state->templates[turn];
-  if (worker->acked != NULL) {
+  if (is_made_anew(worker)) {
     slot->first_value = (uint64_t)worker->run_number << 48 | (uint64_t)connection->index << 36 | state->counter;
     state->counter += (uint64_t)worker->options->records;
     uint8_t *bytes = NULL;
-    if (build_batch(state, worker->options, &slot->first_value, &bytes, &state->batch_bytes) < 0 ||
+    if (build_batch(state, worker->options, worker->acked != NULL ? &slot->first_value : NULL, &bytes,
+                    &state->batch_bytes) < 0 ||
         encode(&slot->own, worker->options, slot->partition, bytes, state->batch_bytes) < 0) {
       fail(worker);
       return false;

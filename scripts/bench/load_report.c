@@ -4,59 +4,30 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cpu.h"
 #include "load_idle.h"
 #include "load_options.h"
 #include "load_worker.h"
 
-static int64_t clock_ns(clockid_t clock)
-{
-  struct timespec now;
-  return clock_gettime(clock, &now) == 0 ? now.tv_sec * INT64_C(1000000000) + now.tv_nsec : -1;
-}
-
 void load_cpu_read(const struct load_options *options, struct load_cpu *cpu)
 {
-  cpu->brokers_ns = 0;
-  for (int i = 0; i < options->cpu_pid_count; i++) {
-    // The clock of a process is exact to the ns; /proc counts in hundredths of a second.
-    clockid_t clock;
-    int64_t used_ns = clock_getcpuclockid(options->cpu_pids[i], &clock) == 0 ? clock_ns(clock) : -1;
-    cpu->brokers_ns = used_ns < 0 || cpu->brokers_ns < 0 ? -1 : cpu->brokers_ns + used_ns;
-  }
-  cpu->own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  cpu->brokers_ns = cpu_used_ns(options->cpu_pids, options->cpu_pid_count);
+  cpu->own_ns = cpu_own_ns();
 }
 
 int load_cpu_check(const struct load_options *options)
 {
-  struct load_cpu cpu;
-  load_cpu_read(options, &cpu);
-  return cpu.brokers_ns < 0 ? error_set(ERR_NOT_FOUND, "--cpu-of: there is no such process") : 0;
+  return cpu_used_ns(options->cpu_pids, options->cpu_pid_count) < 0
+             ? error_set(ERR_NOT_FOUND, "--cpu-of: there is no such process")
+             : 0;
 }
 
 int64_t load_resident_bytes(const struct load_options *options)
 {
-  int64_t total = 0;
-  for (int i = 0; i < options->cpu_pid_count; i++) {
-    char path[64];
-    long long pages = -1;
-    snprintf(path, sizeof path, "/proc/%d/statm", options->cpu_pids[i]);
-    FILE *file = fopen(path, "re");
-    if (file == NULL || fscanf(file, "%*s %lld", &pages) != 1) {
-      pages = -1;
-    }
-    if (file != NULL) {
-      fclose(file);
-    }
-    if (pages < 0) {
-      return -1;
-    }
-    total += pages * sysconf(_SC_PAGESIZE);
-  }
-  return total;
+  return cpu_resident_bytes(options->cpu_pids, options->cpu_pid_count);
 }
 
 static void merge(struct load_counts *into, const struct load_counts *from)

@@ -201,7 +201,7 @@ static void take_answers(struct load_connection *connection, int64_t now_ns)
   while (connection->fd >= 0 && connection->input_end - connection->input_start >= 4) {
     const uint8_t *frame = connection->input + connection->input_start;
     uint32_t size = bytes_get_u32(frame);
-    if (size < 4 || size > LOAD_FRAME_BYTES_MAX) {
+    if (size < 4 || size > CLIENT_FRAME_BYTES_MAX) {
       drop(connection, "an answer of impossible length");
       return;
     }
@@ -233,7 +233,7 @@ static void make_room(struct load_connection *connection)
   size_t wanted = held + RECEIVE_BYTES;
   if (held >= 4) {
     uint32_t size = bytes_get_u32(connection->input + connection->input_start);
-    if (size <= LOAD_FRAME_BYTES_MAX && 4 + (size_t)size > wanted) {
+    if (size <= CLIENT_FRAME_BYTES_MAX && 4 + (size_t)size > wanted) {
       wanted = 4 + (size_t)size;
     }
   }
@@ -416,7 +416,7 @@ static bool give(struct load_worker *workers, int count, const struct load_clust
 static int open_connection(struct load_connection *connection)
 {
   struct load_worker *worker = connection->worker;
-  TRY(load_connect(&worker->cluster->brokers[connection->broker], &connection->fd));
+  TRY(client_connect(&worker->cluster->brokers[connection->broker].address, &connection->fd));
   fcntl(connection->fd, F_SETFL, fcntl(connection->fd, F_GETFL) | O_NONBLOCK);
   connection->slot_count = 1;
   while (connection->slot_count < (uint32_t)worker->options->depth) {

@@ -165,6 +165,7 @@ end
 local function run(options)
   local load, workload = require "scripts.bench.load", require "scripts.bench.workload"
   load.PROGRAM = options.programs .. "/load"
+  require("scripts.bench.groups").PROGRAM = options.programs .. "/groups"
   workload.LIMIT, workload.PAGES, workload.FOLDER = options.programs .. "/limit", options.programs .. "/pages", DATA
   local scenarios, report = require "scripts.bench.scenarios", require "scripts.bench.report"
   local list = M.chosen(scenarios.ALL, options.only)

@@ -3,8 +3,10 @@
 local load = require "scripts.bench.load"
 local workload = require "scripts.bench.workload"
 local disk = require "scripts.bench.scenarios_disk"
+local groups = require "scripts.bench.scenarios_groups"
 local life = require "scripts.bench.scenarios_life"
 local scale = require "scripts.bench.scenarios_scale"
+local cleaning = require "scripts.bench.scenarios_cleaning"
 local clients = require "scripts.bench.scenarios_clients"
 
 local words, BIG = workload.words, workload.BIG
@@ -159,7 +161,10 @@ M.ALL = {
   life.life,
   scale.partitions,
   scale.connections,
+  cleaning.compaction,
   clients.clients,
+  groups.groups,
+  groups.offsets,
 }
 
 --- Brings a broker to its speed: Java's compiler needs to have seen it all.

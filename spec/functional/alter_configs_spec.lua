@@ -5,7 +5,7 @@ local configs = require "spec.support.configs"
 local malformed = require "spec.support.malformed"
 local requests = require "spec.support.requests"
 
-local TOPIC, BROKER, LOGGER, METRICS, GROUP = configs.TOPIC, configs.BROKER, configs.LOGGER, configs.METRICS, configs.GROUP
+local TOPIC, BROKER, LOGGER = configs.TOPIC, configs.BROKER, configs.LOGGER
 local SET, DELETE, APPEND, SUBTRACT = configs.SET, configs.DELETE, configs.APPEND, configs.SUBTRACT
 local FROM_TOPIC, FROM_OWN, FROM_ALL = configs.FROM_TOPIC, configs.FROM_OWN, configs.FROM_ALL
 local FROM_STATIC, FROM_DEFAULT = configs.FROM_STATIC, configs.FROM_DEFAULT
@@ -224,23 +224,6 @@ describe("Changing configs", function()
     assert.same({ 42, "Unknown resource type 8" }, { replace(LOGGER, "1", { { "root", "INFO" } }) })
   end)
 
-  it("has no loggers, client metrics or groups to change", function()
-    assert.same({ 40, "Logger no.such does not exist!" }, { incremental(LOGGER, "1", { { "no.such", SET, "DEBUG" } }) })
-    assert.same({ 42, "APPEND operation is not allowed for the BROKER_LOGGER resource" },
-      { incremental(LOGGER, "1", { { "root", APPEND, "INFO" } }) })
-    assert.same({ 42, "Unknown operation type 9 is not allowed for the BROKER_LOGGER resource" },
-      { incremental(LOGGER, "1", { { "root", 9, "INFO" } }) })
-    assert.same({ 42, "Unexpected node id. Expected 1, but received 5" }, { incremental(LOGGER, "5", { { "root", SET, "INFO" } }) })
-    assert.same({ 42, "Node id must be an integer, but it is: " }, { incremental(LOGGER, "", {}) })
-    assert.equal(0, incremental(LOGGER, "1", {}))
-    assert.same({ 42, "Unknown client metrics configuration: nosuch" }, { incremental(METRICS, "m", { { "nosuch", SET, "1" } }) })
-    assert.same({ 42, "Subscription name can't be empty" }, { incremental(METRICS, "", {}) })
-    assert.equal(0, incremental(METRICS, "m", { { "interval.ms", DELETE } }))
-    assert.same({ 40, "Unknown group config name: nosuch" }, { incremental(GROUP, "g", { { "nosuch", SET, "1" } }) })
-    assert.same({ 42, "Default group resources are not allowed." }, { incremental(GROUP, "", {}) })
-    assert.equal(0, incremental(GROUP, "g", {}))
-  end)
-
   describe("of brokers", function()
     after_each(function()
       assert.equal(0, (replace(BROKER, "1", {})))
@@ -349,6 +332,15 @@ describe("Changing configs", function()
       configs.alter(client, BROKER, "", { { "min.insync.replicas", DELETE } })
     end)
 
+    it("keeps settings of Kerberos, which there is none of, on one broker", function()
+      local name = "sasl.kerberos.min.time.before.relogin"
+      assert.equal(0, incremental(BROKER, "1", { { name, SET, "58000" } }))
+      assert.same({ "58000", FROM_OWN, { { name, "58000", FROM_OWN }, { name, "60000", FROM_DEFAULT } } },
+        { configs.shown(client, BROKER, "1", name) })
+      assert.same({ 42, "Cannot update these configs at default cluster level, broker id must be specified: [" .. name .. "]" },
+        { incremental(BROKER, "", { { name, SET, "58000" } }) })
+    end)
+
     it("refuses settings of listeners for all brokers", function()
       assert.same({ 42, "Cannot update these configs at default cluster level, broker id must be specified: [listeners]" },
         { incremental(BROKER, "", { { "listeners", SET, "PLAINTEXT://:9" } }) })
@@ -404,6 +396,15 @@ describe("Changing configs", function()
       assert.equal("", greedy:receive_end())
       greedy:close()
     end
+  end)
+
+  it("takes as many unknown configs as a request may have, and says which is the first", function()
+    local many = {}
+    for i = 1, 99000 do many[i] = { "k" .. i, SET, "1" } end
+    assert.same({ 40, "Unknown topic config name: k1" }, { incremental(TOPIC, "a", many) })
+    assert.same({ 40, "Unknown broker config name: k1" }, { incremental(BROKER, "1", many) })
+    assert.same({ 40, "Unknown group config name: k1" }, { incremental(configs.GROUP, "g", many) })
+    assert.same({ 42, "Unknown client metrics configuration: k1" }, { incremental(configs.METRICS, "m", many) })
   end)
 
   it("takes thousands of entries and long lists in little time", function()

@@ -8,8 +8,11 @@ local wire = require "spec.support.wire"
 --- What is served, by api key: { oldest version named, newest }.
 local SERVED = { [0] = { 0, 13 }, [1] = { 0, 18 }, [2] = { 0, 11 }, [3] = { 0, 13 }, [10] = { 0, 6 }, [18] = { 0, 5 },
   [19] = { 0, 7 }, [20] = { 0, 6 }, [21] = { 0, 2 }, [22] = { 0, 6 }, [23] = { 0, 4 }, [32] = { 0, 4 },
-  [33] = { 0, 2 }, [34] = { 0, 2 }, [35] = { 0, 5 }, [37] = { 0, 3 }, [44] = { 0, 1 }, [60] = { 0, 2 }, [61] = { 0, 0 },
-  [75] = { 0, 0 } }
+  [33] = { 0, 2 }, [34] = { 0, 2 }, [35] = { 0, 5 }, [37] = { 0, 3 }, [43] = { 0, 2 }, [44] = { 0, 1 }, [45] = { 0, 1 },
+  [46] = { 0, 0 }, [50] = { 0, 0 }, [51] = { 0, 0 }, [55] = { 0, 2 }, [57] = { 0, 2 }, [60] = { 0, 2 }, [61] = { 0, 0 },
+  [64] = { 0, 0 }, [74] = { 0, 1 }, [75] = { 0, 0 } }
+
+local CONSUMER_GROUP_HEARTBEAT = 68
 
 local function ask(client, version, body)
   body = body or {}
@@ -49,10 +52,17 @@ describe("ApiVersions", function()
   end
 
   for version = 3, 5 do
-    it(("has no features and a feature epoch of 0 in version %d"):format(version), function()
+    it(("names the features whose requests are served, at an epoch of 0, in version %d"):format(version), function()
       local answer = ask(client, version)
-      assert.same({}, answer.supported_features)
-      assert.same({}, answer.finalized_features)
+      local supported, finalized = {}, {}
+      for _, api in ipairs(answer.api_keys) do
+        if api.api_key == CONSUMER_GROUP_HEARTBEAT then
+          supported[1] = { name = "group.version", min_version = 1, max_version = 1 }
+          finalized[1] = { name = "group.version", min_version_level = 1, max_version_level = 1 }
+        end
+      end
+      assert.same(supported, answer.supported_features)
+      assert.same(finalized, answer.finalized_features)
       assert.equal(0, answer.finalized_features_epoch)
       assert.is_false(answer.zk_migration_ready)
     end)

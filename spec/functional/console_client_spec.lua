@@ -294,6 +294,10 @@ describe("luka console says in one line, with status 1,", function()
     { server_of.frame '{"op":"value","id":1,"kind":"list","columns":[1],"rows":[]}', "it sent a list without columns or rows" },
     { server_of.frame '{"op":"value","id":1,"kind":"list","columns":["a"],"rows":[1]}', "it sent a row that is no object" },
     { server_of.frame '{"op":"value","id":1,"kind":"record","fields":["a"],"value":1}', "it sent a record without fields" },
+    { server_of.frame '{"op":"value","id":1,"kind":"record","fields":["a"],"value":{"a":1},"lists":{"a":["b"]}}',
+      "it sent a record with a list that is none" },
+    { server_of.frame '{"op":"value","id":1,"kind":"record","fields":["a"],"value":{"a":[1]},"lists":{"a":["b"]}}',
+      "it sent a record with a list that is none" },
   }
   for _, case in ipairs(frames) do
     it("that " .. case[2], function()

@@ -24,12 +24,14 @@ local TOPIC_CONFIGS = { "cleanup.policy", "compression.gzip.level", "compression
 --- Configs of a broker that can be changed while it runs, as in Kafka 4.4.0.
 local CHANGEABLE = {}
 for name in ([[compression.gzip.level compression.lz4.level compression.type compression.zstd.level
+  group.consumer.assignment.interval.ms group.share.assignment.interval.ms group.streams.assignment.interval.ms
   log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms log.cleaner.min.cleanable.ratio
   log.cleaner.min.compaction.lag.ms log.cleanup.policy log.flush.interval.messages log.flush.interval.ms
   log.index.interval.bytes log.index.size.max.bytes log.message.timestamp.after.max.ms
   log.message.timestamp.before.max.ms log.message.timestamp.type log.preallocate log.retention.bytes log.retention.ms
   log.roll.jitter.ms log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.connections
-  max.connections.per.ip max.connections.per.ip.overrides
+  max.connections.per.ip max.connections.per.ip.overrides sasl.kerberos.min.time.before.relogin
+  sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
   max.decompressed.message.bytes message.max.bytes min.insync.replicas num.recovery.threads.per.data.dir
   luka.producer.type luka.validate producer.id.expiration.ms unclean.leader.election.enable]]):gmatch "%S+" do CHANGEABLE[name] = true end
 
@@ -258,12 +260,27 @@ describe("DescribeConfigs", function()
     assert.equal(42, describe_one(client, BROKER, ("9"):rep(30000)).error_code)
   end)
 
-  it("has no configs for all brokers where none was set, for loggers and for groups", function()
-    for _, asked in ipairs { { BROKER, "" }, { LOGGER, "1" }, { GROUP, "g" } } do
-      local result = describe_one(client, asked[1], asked[2])
-      assert.equal(0, result.error_code)
-      assert.same({}, result.configs)
+  it("shows what the broker was started as, under Kafka's names", function()
+    local names = { "advertised.listeners", "broker.id", "listeners", "log.dirs", "node.id" }
+    local result = describe_one(client, BROKER, "1", { keys = names, synonyms = true })
+    local address = "PLAINTEXT://127.0.0.1:" .. broker.port
+    for i, wanted in ipairs { { address, LIST }, { "1", INT }, { address, LIST }, { broker.data, LIST }, { "1", INT } } do
+      local config = result.configs[i]
+      assert.same({ names[i], wanted[1], wanted[2], FROM_BROKER, true },
+        { config.name, config.value, config.config_type, config.config_source, config.read_only })
+      assert.same({ { names[i], wanted[1], FROM_BROKER } }, synonyms_of(config))
     end
+    local all, before = describe_one(client, BROKER, "1"), ""
+    for _, config in ipairs(all.configs) do
+      assert.is_true(config.name > before, config.name)
+      before = config.name
+    end
+  end)
+
+  it("has no configs for all brokers where none was set", function()
+    local result = describe_one(client, BROKER, "")
+    assert.equal(0, result.error_code)
+    assert.same({}, result.configs)
   end)
 
   it("has Kafka's defaults for client metrics", function()

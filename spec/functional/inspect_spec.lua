@@ -53,7 +53,7 @@ describe("The console's view of the inside", function()
     return show(console, ('topic "%s":retention_plan(%s)'):format(of.name, partition or ""))
   end
 
-  for _, file in ipairs { "segments", "inspect" } do
+  for _, file in ipairs { "segments", "inspect", "traffic", "compaction" } do
     for _, entry in ipairs(require("luka.words." .. file).entries) do
       it(("has an example of %s that works"):format(entry.name), function()
         for _, source in ipairs { entry.setup or "return", entry.example } do
@@ -219,7 +219,7 @@ describe("The console's view of the inside", function()
         local section = name:match "^[^.]+"
         if seen[#seen] ~= section and section ~= "error" then seen[#seen + 1] = section end
       end
-      assert.same({ "process", "network", "memory", "request", "partition", "log", "pool", "script" }, seen)
+      assert.same({ "process", "network", "memory", "request", "partition", "log", "cleaner", "group", "pool", "script" }, seen)
       assert.is_true(value["process.memory_bytes"] > 1000000)
       assert.is_true(value["process.uptime_ms"] >= 0)
       assert.is_true(value["script.memory_bytes"] < value["script.memory_limit_bytes"])

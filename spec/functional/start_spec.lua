@@ -89,20 +89,6 @@ describe("luka serve", function()
     assert.truthy(broker:log():find(" info  stopped\n", 1, true))
   end)
 
-  it("warns of a topic whose compaction is not done yet, when it is made", function()
-    local broker = brokers.start()
-    local client = broker:connect()
-    requests.create(client, "a", { configs = { ["cleanup.policy"] = "compact" } })
-    requests.create(client, "b", { configs = { ["cleanup.policy"] = "compact,delete" } })
-    requests.create(client, "c")
-    client:close()
-    assert.equal(0, broker:stop())
-    local said = {}
-    for line in broker:log():gmatch " warn  ([^\n]*compaction[^\n]*)" do said[#said + 1] = line end
-    assert.same({ "topic a has cleanup.policy=compact: compaction is not done yet; every record is kept",
-      "topic b has cleanup.policy=compact: compaction is not done yet; records go by time and size alone" }, said)
-  end)
-
   it("says why a topic is not created automatically, once for many requests", function()
     local broker = brokers.start()
     local client = broker:connect()

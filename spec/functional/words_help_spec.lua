@@ -9,6 +9,7 @@ local words = require "luka.words"
 --- Words whose example needs more than the protocol: their own specs run it.
 local ELSEWHERE = {
   ["topic:logs"] = true, ["topic:segments"] = true, ["topic:retention_plan"] = true, connections = true, metrics = true,
+  requests = true, rates = true, compaction = true,
   reload = true, stop = true,
 }
 
@@ -41,14 +42,18 @@ describe("the help", function()
 
   it("has every word, and every method of topics", function()
     for name in pairs(session.words) do assert.is_table(words.help():find(name), name) end
-    for method in pairs(session.context.topic_methods) do assert.is_table(words.help():find("topic:" .. method), method) end
+    for _, kind in ipairs { "topic", "group" } do
+      for method in pairs(session.context[kind .. "_methods"]) do
+        assert.is_table(words.help():find(kind .. ":" .. method), method)
+      end
+    end
   end)
 
   it("has no word that there is not", function()
     for _, entry in ipairs(words.help().entries) do
-      local method = entry.name:match "^topic:(.*)"
+      local kind, method = entry.name:match "^(%l+):(.*)"
       assert.is_true(entry.name == "print" or session.words[entry.name] ~= nil
-        or session.context.topic_methods[method] ~= nil, entry.name)
+        or kind ~= nil and session.context[kind .. "_methods"][method] ~= nil, entry.name)
     end
   end)
 

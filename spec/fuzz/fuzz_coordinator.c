@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slog.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/records.h"
 #include "coordinator/shard.h"
 #include "wire/error_codes.h"
@@ -114,7 +114,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  struct group_config config = {
+  struct group_settings config = {
       .group_min_session_timeout_ms = 6000,
       .group_max_session_timeout_ms = 1800000,
       .group_max_size = 1000,

@@ -2,6 +2,7 @@
 --
 -- `admin.*` over a TCP connection, as the program has it over a channel in the process.
 require "spec.support.wire"
+local time = require "posix.time"
 local admin = require "luka.admin"
 local errors = require "luka.errors"
 
@@ -18,6 +19,9 @@ function M.transport(client)
     local frame, why = client:receive_frame()
     if not frame then errors.raise("disconnected", "the broker did not answer: %s", why) end
     return frame
+  end
+  function transport:wait(ms) -- luacheck: ignore self
+    time.nanosleep { tv_sec = math.floor(ms / 1000), tv_nsec = ms % 1000 * 1e6 }
   end
   return transport
 end

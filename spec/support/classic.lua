@@ -4,7 +4,8 @@
 local M = { GROUP = "g" }
 
 M.errors = {
-  UNKNOWN_SERVER_ERROR = -1, NONE = 0, NOT_COORDINATOR = 16, ILLEGAL_GENERATION = 22, INCONSISTENT_GROUP_PROTOCOL = 23, INVALID_GROUP_ID = 24,
+  UNKNOWN_SERVER_ERROR = -1, NONE = 0,
+  NOT_COORDINATOR = 16, ILLEGAL_GENERATION = 22, INCONSISTENT_GROUP_PROTOCOL = 23, INVALID_GROUP_ID = 24,
   UNKNOWN_MEMBER_ID = 25, INVALID_SESSION_TIMEOUT = 26, REBALANCE_IN_PROGRESS = 27, INVALID_REQUEST = 42,
   COORDINATOR_NOT_AVAILABLE = 15, NON_EMPTY_GROUP = 68, GROUP_ID_NOT_FOUND = 69, MEMBER_ID_REQUIRED = 79,
   GROUP_MAX_SIZE_REACHED = 81, FENCED_INSTANCE_ID = 82,
@@ -59,12 +60,14 @@ function M.sync(s, member, generation, assignments, o)
   })
 end
 
+--- Heartbeat; its error, and with `o.wants_beat` what it came back with.
 function M.heartbeat(s, member, generation, o)
   o = o or {}
-  return s:call("Heartbeat", o.version or 4, o.group or M.GROUP, {
+  local call = s:call("Heartbeat", o.version or 4, o.group or M.GROUP, {
     groupId = o.group or M.GROUP, generationId = generation, memberId = member,
     groupInstanceId = o.instance or shard.NULL,
-  }).response.errorCode
+  }, o)
+  return call.response.errorCode, call.beat
 end
 
 --- LeaveGroup of members, each an id or { id, instance }; returns the answer.
@@ -86,6 +89,14 @@ function M.describe(s, o)
 end
 
 function M.state(s, group) return M.describe(s, { group = group }).groupState end
+
+--- What a coordinator that loads the log knows of a group.
+function M.loaded_dump(s, group)
+  local other = s:reloaded()
+  local text = other:dump(group or M.GROUP)
+  other:close()
+  return text
+end
 
 --- A commit of the group's member; its error.
 function M.commit(s, member, generation, o)

@@ -56,7 +56,8 @@ function Sim:consumer(i)
   }
 end
 
-function Sim:forget(c)
+--- It starts from nothing.
+local function forget(c)
   c.member, c.phase, c.call = "", "idle", nil
 end
 
@@ -66,7 +67,7 @@ function Sim:on_error(c, code)
   self:note("%s %s: error %d", c.name, c.phase, code)
   if code == E.UNKNOWN_MEMBER_ID or code == E.FENCED_INSTANCE_ID then
     if self.strict and c.punctual then self:fail("%s kept all its appointments, and gets %d", c.name, code) end
-    self:forget(c)
+    forget(c)
   elseif code == E.REBALANCE_IN_PROGRESS or code == E.ILLEGAL_GENERATION or code == E.NOT_COORDINATOR
     or code == E.COORDINATOR_NOT_AVAILABLE or code == E.UNKNOWN_SERVER_ERROR then
     c.phase = "idle"
@@ -166,11 +167,11 @@ function Sim:mischief(c)
     self:note("%s pauses", c.name)
   elseif what == 2 then
     self:note("%s is killed, and starts again", c.name)
-    self:forget(c)
+    forget(c)
   elseif what == 3 and c.member ~= "" and c.phase == "in" then
     self:note("%s leaves", c.name)
     classic.leave(self.s, { { c.member, c.instance } })
-    self:forget(c)
+    forget(c)
     c.phase = "out"
   elseif what == 4 and c.phase == "in" then
     c.metadata = classic.subscription(self:chance(50) and "t" or "u")
@@ -188,7 +189,7 @@ function Sim:mischief(c)
     c.phase, c.beat = "in", self.s.now_ms
   elseif what == 8 and c.phase == "out" then
     self:note("%s is back", c.name)
-    self:forget(c)
+    forget(c)
   end
 end
 
@@ -316,7 +317,7 @@ function M.run(seed, options)
   self.has_faults = false
   for _, c in ipairs(self.consumers) do
     c.paused_until = nil
-    if c.phase == "out" then self:forget(c) end
+    if c.phase == "out" then forget(c) end
   end
   local until_ms = self.s.now_ms + 3 * SLOWEST_MS
   while not self:is_well() do

@@ -5,7 +5,8 @@ local wire = require "spec.support.wire"
 
 local M = { TOPIC = 2, BROKER = 4, LOGGER = 8, METRICS = 16, GROUP = 32, -- types of resources
   SET = 0, DELETE = 1, APPEND = 2, SUBTRACT = 3, -- operations
-  FROM_TOPIC = 1, FROM_OWN = 2, FROM_ALL = 3, FROM_STATIC = 4, FROM_DEFAULT = 5 } -- sources
+  FROM_TOPIC = 1, FROM_OWN = 2, FROM_ALL = 3, FROM_STATIC = 4, FROM_DEFAULT = 5,
+  FROM_LOGGER = 6, FROM_METRICS = 7, FROM_GROUP = 8 } -- sources
 
 --- A resource of IncrementalAlterConfigs: { name, operation, value } each; a missing value is null.
 function M.change(kind, name, entries)

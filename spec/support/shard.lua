@@ -65,7 +65,7 @@ end
 
 --- Makes a shard on an empty log.
 ---
----@param options table?  seed, topics (name to partitions), config (struct group_config), log (records to load)
+---@param options table?  seed, topics (name to partitions), config (struct group_settings), log (records to load)
 function M.new(options)
   options = options or {}
   local self = setmetatable({
@@ -125,8 +125,8 @@ end
 ---@param version integer
 ---@param group string?   nil: of no group
 ---@param body table?     what is left out has its default
----@param options table?  client_id, client_host, is_stable
----@return table call     response: its answer, nil while there is none
+---@param options table?  client_id, client_host, is_stable, wants_beat
+---@return table call     response: its answer, nil while there is none; beat: of a heartbeat, the caller's reference
 function Shard:call(api, version, group, body, options)
   options = options or {}
   local kind = assert(APIS[api], api)
@@ -143,6 +143,7 @@ function Shard:call(api, version, group, body, options)
   call.c = C.shard_call_new(kind.key, version, group, group and #group or -1, call.body, out, ffi.sizeof(out),
     options.client_id or "client", options.client_host or "/127.0.0.1")
   call.c.request.is_stable = options.is_stable or false
+  call.c.request.wants_beat = options.wants_beat or false
   self.calls[call.at] = call
   C.shard_call_handle(self.driver, call.c, self.now_ms)
   self:run()
@@ -168,6 +169,7 @@ function Shard:run()
   for _, call in ipairs(self.calls) do
     if call.c.is_done then
       call.response = plain(walk.struct_value(call.struct, ffi.cast("struct " .. call.struct.c .. " *", call.c.response)))
+      call.beat = call.c.request.beat ~= nil and call.c.request.beat or nil
       C.shard_call_free(call.c)
       call.c, call.body, call.keep = nil, nil, nil
     else
@@ -270,6 +272,14 @@ function Shard:reloaded(options)
   local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, topic_ids = ids, topic_serial = self.topic_serial,
     log = self.log, now_ms = self.now_ms }
   return made
+end
+
+--- What the log says about all groups.
+function Shard:log_dump()
+  local made = self:reloaded()
+  local text = made:dump_all()
+  made:close()
+  return text
 end
 
 --- Ends it: what waits is answered with an error; nothing may be left of it.

@@ -5,6 +5,7 @@
 local admins = require "spec.support.admin"
 local time = require "posix.time"
 local admin = require "luka.admin"
+local codec = require "luka.wire.codec"
 local errors = require "luka.errors"
 local view = require "luka.view"
 local words = require "luka.words"
@@ -20,6 +21,25 @@ local M = {}
 ---@field requests integer  requests until then
 local Session = {}
 Session.__index = Session
+
+--- What C gives where a spec does not say: nothing is known of the coordinator's inside; which configs are set is asked for
+--- as any client could.
+local function native_of(self)
+  local native = { group = function() return nil end }
+  function native.set_configs()
+    local resources, counts = {}, {}
+    for i, topic in ipairs(self.context.admin.topics()) do
+      resources[i] = { resource_type = 2, resource_name = topic.name, configuration_keys = codec.NULL }
+    end
+    for _, result in ipairs(self.context.admin.call("DescribeConfigs", { resources = resources }).results) do
+      for _, config in ipairs(result.configs) do
+        if config.config_source == 1 then counts[result.resource_name] = (counts[result.resource_name] or 0) + 1 end
+      end
+    end
+    return counts
+  end
+  return native
+end
 
 --- The task that words run in.
 local function task_of(self)
@@ -37,6 +57,7 @@ local function task_of(self)
       self.asked[#self.asked + 1] = text
       return self.says_yes
     end,
+    await = function(...) return ... end,
     clear = function() self.cleared = self.cleared + 1 end,
     sleep = function(ms)
       tick()
@@ -58,8 +79,8 @@ function M.session(broker, native)
     self.requests = self.requests - 1
     if self.requests < 0 then errors.raise("interrupted", "interrupted") end
     return transport:call(request)
-  end }
-  self.context = { admin = admin.new(interruptible), task = task_of(self), native = native or {} }
+  end, wait = transport.wait }
+  self.context = { admin = admin.new(interruptible), task = task_of(self), native = native or native_of(self) }
   self.words = words.new(self.context)
   self.env = setmetatable({}, { __index = function(_, name)
     local word = self.words[name]

@@ -33,6 +33,23 @@ function M.name(where, value)
   return value
 end
 
+--- Longest id of a group: the oldest requests have 16 bits for its length.
+local GROUP_MAX = 32767
+
+--- A name of a group; objects of the word group are taken as well.
+---
+---@param where string
+---@param value any
+---@return string
+function M.group(where, value)
+  if type(value) == "table" and type(value.name) == "string" then value = value.name end
+  if type(value) ~= "string" then M.refuse(where, value, 'the name of a group: "orders"') end
+  if #value > GROUP_MAX then
+    errors.raise("INVALID_GROUP_ID", "%s: the name is longer than %d bytes", where, GROUP_MAX)
+  end
+  return value
+end
+
 --- A whole number within bounds, or nil when it is not given.
 ---
 ---@param where string

@@ -21,11 +21,21 @@ local calls = require "luka.admin.call"
 ---@field delete_records fun(topic: string, offsets: table): table<integer, integer>
 ---@field produce fun(topic: string, records: any, options: table?): any
 ---@field fetch fun(topic: string, offsets: table<integer, integer>, options: table?): luka.Record[], table<integer, integer>
+---@field groups fun(options: table?): table[]
+---@field lag fun(part: string?): table[]
+---@field group fun(name: string): luka.Group
+---@field find_coordinator fun(name: string): integer
+---@field delete_group fun(name: string)
+---@field remove_members fun(name: string, which: any, reason: string?): luka.Member[]
+---@field offsets fun(name: string): luka.GroupOffset[]
+---@field commit_offsets fun(name: string, given: table)
+---@field delete_offsets fun(name: string, given: table)
+---@field reset_offsets fun(name: string, options: table): luka.GroupReset[]
 ---@field fetcher fun(topic: string, positions: table<integer, integer>, options: table): luka.Fetcher
 
 local M = {}
 
-local PARTS = { "topics", "configs", "cluster", "records", "produce" }
+local PARTS = { "topics", "configs", "cluster", "records", "produce", "groups", "offsets", "reset" }
 
 --- Makes the administration over a transport.
 ---
@@ -34,7 +44,7 @@ local PARTS = { "topics", "configs", "cluster", "records", "produce" }
 function M.new(transport)
   local call = calls.new(transport)
   local admin = { call = call }
-  for _, part in ipairs(PARTS) do require("luka.admin." .. part).add(admin, call) end
+  for _, part in ipairs(PARTS) do require("luka.admin." .. part).add(admin, call, transport) end
   return admin
 end
 

@@ -3,6 +3,7 @@
 local arguments = require "luka.admin.arguments"
 local calls = require "luka.admin.call"
 local fetcher = require "luka.admin.fetcher"
+local sort = require "luka.sort"
 
 local M = {}
 
@@ -23,7 +24,7 @@ local function by_partition(where, given, check)
   for partition, value in pairs(given) do
     list[#list + 1] = { arguments.integer(where .. ": partition", partition, 0, 2 ^ 31 - 1), check(value) }
   end
-  table.sort(list, function(a, b) return a[1] < b[1] end)
+  sort(list, function(a, b) return a[1] < b[1] end)
   return list
 end
 
@@ -74,7 +75,7 @@ function M.add(admin, call)
       list[i] = { partition = part.partition_index, offset = part.offset ~= -1 and part.offset or nil,
         timestamp = part.timestamp ~= -1 and part.timestamp or nil }
     end
-    table.sort(list, function(a, b) return a.partition < b.partition end)
+    sort(list, function(a, b) return a.partition < b.partition end)
     return list
   end
 

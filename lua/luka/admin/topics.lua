@@ -3,6 +3,7 @@
 local arguments = require "luka.admin.arguments"
 local calls = require "luka.admin.call"
 local configs = require "luka.admin.configs"
+local sort = require "luka.sort"
 local uuid = require "luka.admin.uuid"
 local codec = require "luka.wire.codec"
 local errors = require "luka.errors"
@@ -41,7 +42,7 @@ local function topic_of(answer)
       offline_replicas = part.offline_replicas,
       error = part.error_code ~= 0 and calls.error_name(part.error_code) or nil }
   end
-  table.sort(partitions, by_partition)
+  sort(partitions, by_partition)
   return { name = answer.name, id = uuid.text(answer.topic_id), is_internal = answer.is_internal,
     partitions = partitions }
 end
@@ -105,7 +106,7 @@ function M.add(admin, call)
     for _, answer in ipairs(metadata(call, codec.NULL)) do
       if answer.error_code == 0 then list[#list + 1] = topic_of(answer) end
     end
-    table.sort(list, by_name)
+    sort(list, by_name)
     return list
   end
 

@@ -3,6 +3,7 @@
 local client = require "luka.cli.client"
 local consumers = require "luka.ffi.consumer"
 local format = require "luka.cli.format"
+local group_consumers = require "luka.ffi.group_consumer"
 local libc = require "luka.ffi.libc"
 local progress = require "luka.cli.progress"
 local rdkafka = require "luka.ffi.rdkafka"
@@ -24,12 +25,13 @@ local NEWLINE = 10
 ---@field progress luka.Progress
 ---@field printer luka.Printer?  nil: the value and a newline
 ---@field left number  records still wanted
+---@field printed integer  records of the batch that were given to the writer
 ---@field records integer
 ---@field bytes integer
 
 --- What librdkafka is told; later properties win.
-local function properties(options)
-  return client.add_properties(options, {
+local function properties(options, start)
+  local list = {
     { "client.id", "luka-consume" },
     { "bootstrap.servers", client.broker(options) },
     { "enable.partition.eof", "true" },
@@ -37,7 +39,23 @@ local function properties(options)
     { "fetch.wait.max.ms", "100" },
     { "queued.min.messages", "300000" }, -- above it librdkafka pauses for a second
     { "queued.max.messages.kbytes", "131072" },
-  })
+  }
+  if options.group then
+    list[#list + 1] = { "group.id", options.group }
+    list[#list + 1] = { "auto.offset.reset", start.kind }
+    list[#list + 1] = { "enable.auto.offset.store", "false" }
+  end
+  return client.add_properties(options, list)
+end
+
+--- What goes with a group, and what does not.
+local function check_group(options, start)
+  if not options.group then return end
+  if options.group == "" then client.refuse "-g: got '', expected the name of a group" end
+  if options.partition then client.refuse "--group and --partition exclude each other: a group shares the partitions out" end
+  if start.kind ~= "earliest" and start.kind ~= "latest" then
+    client.refuse "--from: a group goes on where it was; expected earliest or latest, for partitions that it has not read yet"
+  end
 end
 
 --- Writes one record; false when it is time to end.
@@ -61,8 +79,19 @@ local function write_batch(run)
     if not write_record(run, message) then return false end
     run.bytes = run.bytes + tonumber(message.len + message.key_len)
   end
+  run.printed = count
   run.records, run.left = run.records + count, run.left - count
   return run.left > 0
+end
+
+--- Has all that was printed reach the reader, then counts it as read; false when it does not. What did not is never
+--- counted, though this is called again.
+local function settle(run)
+  local printed = run.printed
+  run.printed = 0
+  if not run.writer:flush() then return false end
+  run.consumer:store(printed)
+  return true
 end
 
 local function read_all(run)
@@ -73,8 +102,8 @@ local function read_all(run)
     run.client:poll(0)
     if not write_batch(run) then return end
     if consumer.failure then error(consumer.failure, 0) end
-    if is_ending and consumer.at_end == #consumer.partitions then return end
-    if not run.writer:flush() then return end
+    if is_ending and consumer:is_finished() then return end
+    if not settle(run) then return end
     run.progress:update(run.records, run.bytes)
   end
 end
@@ -94,6 +123,11 @@ local function choose(run, topic)
 end
 
 local function read(run, topic, start)
+  if run.options.group then
+    if not run.consumer:partition_count() then return end
+    run.consumer:subscribe()
+    return read_all(run)
+  end
   local partitions = choose(run, topic)
   if partitions and run.consumer:start(partitions, start) then read_all(run) end
 end
@@ -110,18 +144,20 @@ end
 ---@return integer status
 function M.run(options, arguments)
   local topic = arguments[1]
-  local list, start = properties(options), starts.parse(options.from or "earliest")
+  local start = starts.parse(options.from or "earliest")
+  check_group(options, start)
+  local list = properties(options, start)
   local is_terminal = libc.is_terminal(STDOUT)
   local run = {
-    options = options, printer = printer_of(options, topic, is_terminal), left = options.count or math.huge, records = 0, bytes = 0,
-    progress = progress.new(not is_terminal),
+    options = options, printer = printer_of(options, topic, is_terminal), left = options.count or math.huge, records = 0,
+    bytes = 0, printed = 0, progress = progress.new(not is_terminal),
   }
   run.writer = writers.new(STDOUT, function() return run.client:interrupted() end)
   run.client = rdkafka.client(rdkafka.CONSUMER, list, client.property(list, "bootstrap.servers"))
-  run.consumer = consumers.new(run.client, topic)
+  run.consumer = options.group and group_consumers.new(run.client, topic, options.group) or consumers.new(run.client, topic)
   local ok, err = pcall(read, run, topic, start)
   -- What was read before is printed all the same.
-  local is_written, why = pcall(run.writer.flush, run.writer)
+  local is_written, why = pcall(settle, run)
   run.progress:clear()
   run.consumer:close()
   if not ok then error(err, 0) end

@@ -26,6 +26,7 @@ local NO_LIMIT = "9223372036854775807"
 
 --- Examples where none can be made of the definition.
 local EXAMPLES = {
+  ["group.consumer.min.assignment.interval.ms"] = "100",
   ["broker.rack"] = '"eu-1a"', ["max.connections"] = "10000", ["max.connections.per.ip"] = "200",
   ["max.connections.per.ip.overrides"] = '"10.0.0.5:1000,10.0.0.6:50"', ["retention.bytes"] = "10 * GiB",
   ["cleanup.policy"] = '{ "compact", "delete" }', ["flush.messages"] = "1", ["flush.ms"] = "seconds(1)",
@@ -76,7 +77,7 @@ local function lua_type(def)
   if is_number(def) then return "integer" end
   if def.kind == "enum" then return union(def.valid) end
   if def.kind == "flags" then return ("%s|(%s)[]"):format(union(def.valid), union(def.valid)) end
-  return def.kind == "replicas" and "string|string[]" or "string"
+  return (def.kind == "replicas" or def.kind == "list") and "string|string[]" or "string"
 end
 
 local OWN_TYPES = { integer = "integer", path = "string", paths = "string|string[]", socket = "string|false",

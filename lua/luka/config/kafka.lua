@@ -8,7 +8,7 @@ local native = require "luka.native.config_defs"
 ---@field name string  "retention.ms"
 ---@field key string  "retention_ms"
 ---@field type string  Kafka's: BOOLEAN, INT, LONG, DOUBLE, STRING, LIST
----@field kind "bool"|"int"|"level"|"long"|"double"|"enum"|"flags"|"replicas"|"text"
+---@field kind "bool"|"int"|"level"|"long"|"double"|"enum"|"flags"|"replicas"|"list"|"text"
 ---@field default string?
 ---@field min number?
 ---@field max number?
@@ -39,8 +39,6 @@ M.FAMILIES = {
 
 --- What only topics with a feature that is to come would heed: setting it is no error, as clients do, but does nothing.
 M.IDLE = {
-  ["delete.retention.ms"] = "compaction", ["max.compaction.lag.ms"] = "compaction",
-  ["min.compaction.lag.ms"] = "compaction", ["min.cleanable.dirty.ratio"] = "compaction",
   ["errors.deadletterqueue.group.enable"] = "share groups",
   ["follower.replication.throttled.replicas"] = "replication", ["leader.replication.throttled.replicas"] = "replication",
   ["local.retention.bytes"] = "tiered storage", ["local.retention.ms"] = "tiered storage",

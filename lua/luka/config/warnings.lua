@@ -10,17 +10,6 @@ local function add(list, setting, text, ...)
   list[#list + 1] = { text = failure.one_line(message), origin = setting.origin }
 end
 
-local function has_word(list, word)
-  return ("," .. list:gsub("%s", "") .. ","):find("," .. word .. ",", 1, true) ~= nil
-end
-
-local function add_policy(list, setting)
-  if setting and has_word(setting.value, "compact") then
-    add(list, setting, "compaction is not done yet: %s",
-      has_word(setting.value, "delete") and "records go by time and size alone" or "every record is kept")
-  end
-end
-
 --- All warnings, file by file and line by line.
 ---
 ---@param settings luka.Settings
@@ -32,9 +21,7 @@ function M.of(settings)
     local default = def.broker_name and (settings.defaults[def.broker_name] or settings.kafka[def.broker_name])
     if default then add(list, default, "has no effect yet: it belongs to %s", feature) end
   end
-  add_policy(list, settings.defaults["log.cleanup.policy"] or settings.kafka["log.cleanup.policy"])
   for _, topic in ipairs(settings.topics) do
-    add_policy(list, topic.configs["cleanup.policy"])
     for name, setting in pairs(topic.configs) do
       if kafka.IDLE[name] then add(list, setting, "has no effect yet: it belongs to %s", kafka.IDLE[name]) end
     end

@@ -76,6 +76,8 @@ end
 function M.field(name, value)
   if type(value) == "number" and value >= 0 and value < EXACT then
     if name:find "_bytes$" then return M.bytes(value) end
+    if name:find "_bytes_per_s$" then return M.bytes(value) .. "/s" end
+    if name:find "_per_s$" then return M.number(value) .. "/s" end
     if name:find "_ms$" then return M.duration(value) end
     if (name == "timestamp" or name:find "_time$") and value <= LAST_TIME_MS then return M.time(value) end
   end

@@ -12,7 +12,7 @@ end
 
 --- The lines of a view.
 ---
----@param view { kind: string, columns: string[]?, rows: table[]?, fields: string[]?, value: any }
+---@param view { kind: string, columns: string[]?, rows: table[]?, fields: string[]?, value: any, lists: table? }
 ---@return string[] lines
 function M.lines(view)
   if view.kind == "list" then
@@ -20,7 +20,14 @@ function M.lines(view)
     for i, row in ipairs(view.rows) do lines[i] = encode(json.object(row, view.columns)) end
     return lines
   end
-  if view.kind == "record" then return { encode(json.object(view.value, view.fields)) } end
+  if view.kind == "record" then
+    for name, columns in pairs(view.lists or {}) do
+      local rows = json.array {}
+      for i, row in ipairs(view.value[name]) do rows[i] = json.object(row, columns) end
+      view.value[name] = rows
+    end
+    return { encode(json.object(view.value, view.fields)) }
+  end
   return { encode(view.value) }
 end
 

@@ -180,6 +180,15 @@ local function check_list(view)
   return nil
 end
 
+--- What is wrong with a record.
+local function check_record(view)
+  if not is_names(view.fields) or type(view.value) ~= "table" then return "it sent a record without fields" end
+  for name, columns in pairs(type(view.lists) == "table" and view.lists or {}) do
+    if check_list { columns = columns, rows = view.value[name] } then return "it sent a record with a list that is none" end
+  end
+  return nil
+end
+
 local RENDER = {}
 
 function RENDER.list(self, view)
@@ -206,8 +215,8 @@ function Output:view(view)
   local problem
   if view.kind == "list" then
     problem = check_list(view)
-  elseif view.kind == "record" and (not is_names(view.fields) or type(view.value) ~= "table") then
-    problem = "it sent a record without fields"
+  elseif view.kind == "record" then
+    problem = check_record(view)
   end
   if problem then return problem end
   if self.is_json then

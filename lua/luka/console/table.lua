@@ -182,22 +182,37 @@ function M.list(view, style, layout)
   return lines, layout
 end
 
---- The lines of a record: a field a line, its value at a column of its own; values of several lines below each other.
+--- The lists of a record below it, each with its name.
+local function add_lists(view, names, style, lines)
+  for _, name in ipairs(names) do
+    local rows = view.value[name]
+    if #rows > 0 then
+      lines[#lines + 1] = ""
+      lines[#lines + 1] = style.paint("head", text.line(name) .. ":")
+      for _, line in ipairs((M.list({ columns = view.lists[name], rows = rows }, style))) do lines[#lines + 1] = line end
+    end
+  end
+end
+
+--- The lines of a record: a field a line, its value at a column of its own; values of several lines below each other. Lists
+--- in it are tables below it; above, there is how many rows they have.
 ---
----@param view { fields: string[], value: table }
+---@param view { fields: string[], value: table, lists: table<string, string[]>? }
 ---@param style luka.console.Style
 ---@return string[] lines
 function M.record(view, style)
-  local widest, names = 0, {}
+  local widest, names, lists = 0, {}, {}
   for _, field in ipairs(view.fields) do
     if view.value[field] ~= nil then
       names[#names + 1] = field
+      if view.lists and view.lists[field] then lists[#lists + 1] = field end
       widest = math.max(widest, text.width(text.line(field)))
     end
   end
   local lines, indent = {}, (" "):rep(widest + GAP)
   for _, field in ipairs(names) do
     local name, value = text.line(field), view.value[field]
+    if view.lists and view.lists[field] then value = #value end
     local head = style.paint("head", name) .. (" "):rep(widest + GAP - text.width(name))
     local room = style.width and math.max(style.width - #indent, 10)
     local piece = cell(field, value, style.is_human) or "-"
@@ -207,6 +222,7 @@ function M.record(view, style)
       lines[#lines + 1] = head .. piece
     end
   end
+  add_lists(view, lists, style, lines)
   return lines
 end
 

@@ -26,18 +26,20 @@ local OFFSET_BEGINNING, OFFSET_END, OFFSET_TAIL_BASE = -2, -1, -2000
 ---@field private first integer?  offset; what comes before is left out
 local Consumer = {}
 Consumer.__index = Consumer
+M.Consumer = Consumer
 
 ---@param client luka.KafkaClient
 ---@param topic string
+---@param queue ffi.cdata*?  owned: where records come in; nil: one of its own
 ---@return luka.Consumer
-function M.new(client, topic)
+function M.new(client, topic, queue)
   local C = client.C
   local self = setmetatable({
     client = client, topic = topic, partitions = {}, count = 0, at_end = 0, is_at_end = {},
     messages = ffi.new("rd_kafka_message_t *[?]", BATCH), rkt = C.rd_kafka_topic_new(client.rk, topic, nil),
   }, Consumer)
   if self.rkt == nil then rdkafka.fail("topic '%s': %s", topic, rdkafka.text(C.rd_kafka_last_error())) end
-  self.queue = C.rd_kafka_queue_new(client.rk)
+  self.queue = queue or C.rd_kafka_queue_new(client.rk)
   return self
 end
 
@@ -135,6 +137,16 @@ function Consumer:take_error(message)
   if code == rdkafka.UNKNOWN_TOPIC_OR_PART then return rdkafka.error("topic '%s' is gone", self.topic) end
   return rdkafka.error("topic '%s', partition %d: %s", self.topic, partition, rdkafka.text(code))
 end
+
+--- Whether all partitions were read to their ends.
+---
+---@return boolean
+function Consumer:is_finished() return self.at_end == #self.partitions end
+
+--- The first records of the batch were printed. Without a group nothing comes of it.
+---
+---@param _ integer  how many
+function Consumer:store(_) end -- luacheck: ignore self
 
 --- Frees the records of the last batch and waits for more: then `messages` has the first `count`.
 ---

@@ -19,6 +19,8 @@ function M.new(native)
     return response
   end
 
+  function transport:wait(ms) task.sleep(ms) end -- luacheck: ignore self
+
   return transport
 end
 

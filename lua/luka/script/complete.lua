@@ -12,7 +12,8 @@ M.MAX, M.NAME_MAX = 500, 200
 --- What the text in quotes behind a word is.
 local IN_QUOTES = {
   topic = "topic", topics = "topic", partitions = "topic", tail = "topic", records = "topic", produce = "topic",
-  configs = "config", unset = "config", help = "help",
+  rates = "topic", configs = "config", unset = "config", help = "help", group = "group", groups = "group",
+  reset_offsets = "group", commit = "group", kick = "group", delete_group = "group", delete_offsets = "group",
 }
 
 --- What the keys of a table are, by what stands before it.
@@ -22,6 +23,7 @@ local KEYS = {
   { "%f[%w_]records%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$", "reading" },
   { "%f[%w_]produce%s*%(?%s*([\"'])[^\"']*%1%s*,?%s*$", "record" },
   { ":set%s*%(?%s*$", "config" },
+  { "%f[%w_]reset_offsets%s*%(%s*([\"'])[^\"']*%1%s*,%s*$", "reset" },
 }
 
 --- Where the text ends: `opened` has the open brackets, each with its position; `string` is where the text of an open
@@ -99,10 +101,13 @@ local function members(value)
   return names
 end
 
---- An object of topic "x": its members come from a function.
-local function is_topic(value)
+--- What the methods of an object of words are called: its members come from a function.
+local METHODS = { topic = "method", group = "group_method" }
+
+--- The kind of an object of words, "topic" for topic "x"; nil for other values.
+local function kind_of(value)
   local meta = type(value) == "table" and debug.getmetatable(value)
-  return type(meta) == "table" and rawget(meta, "__metatable") == false and type(rawget(meta, "__index")) == "function"
+  return type(meta) == "table" and rawget(meta, "__metatable") == false and METHODS[rawget(meta, "kind")]
 end
 
 --- Names that the words know.
@@ -131,7 +136,8 @@ local function in_path(session, path, separator, part)
     if is_first and value == nil then value = member(session.known, name) end
     is_first = false
   end
-  if separator == ":" and is_topic(value) then return names_of(session, "method", part) end
+  local methods = separator == ":" and kind_of(value)
+  if methods then return names_of(session, methods, part) end
   return choose(members(value), part)
 end
 
@@ -150,9 +156,8 @@ function M.words(session, line, cursor)
   local part = text:match "[%a_]?[%w_]*$"
   local before = text:sub(1, #text - #part)
   local start = #before
-  if before:find "%f[%w_]topic%s*%(?%s*([\"'])[^\"']*%1%s*%)?%s*:%s*$" then
-    return start, names_of(session, "method", part)
-  end
+  local word = before:match "%f[%w_](%l+)%s*%(?%s*[\"'][^\"']*[\"']%s*%)?%s*:%s*$"
+  if METHODS[word] then return start, names_of(session, METHODS[word], part) end
   local path, separator = before:match "([%a_][%w_%.]*)%s*([%.:])%s*$"
   if path then return start, in_path(session, path, separator, part) end
   if before:find "[%.:]%s*$" then return start, {} end

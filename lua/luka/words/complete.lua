@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What Tab offers: names of topics, configs, methods of topics and options of words.
+-- What Tab offers: names of topics, groups and configs, methods and options of words.
 local explain = require "luka.words.explain"
-local topic = require "luka.words.topic"
+local object = require "luka.words.object"
 
 local M = {}
 
+local RESET = { "topic", "topics", "partition", "partitions", "to", "by", "ago", "time", "dry" }
 local READING = { "from", "ago", "filter", "count", "key", "partition", "partitions" }
 
 --- Where names come from, by kind.
@@ -12,7 +13,10 @@ local READING = { "from", "ago", "filter", "count", "key", "partition", "partiti
 local KINDS = {
   topic = explain.topic_names,
   config = explain.topic_config_keys,
-  method = topic.method_names,
+  method = function() return object.method_names "topic" end,
+  group = explain.group_names,
+  group_method = function() return object.method_names "group" end,
+  reset = function() return RESET end,
   create = explain.create_keys,
   reading = function() return READING end,
   record = function() return { "key", "value", "headers", "timestamp", "partition" } end,
@@ -25,7 +29,7 @@ local KINDS = {
   end,
   help = function()
     local names = {}
-    for i, entry in ipairs(require("luka.words").help().entries) do names[i] = entry.name:gsub("^topic:", "") end
+    for i, entry in ipairs(require("luka.words").help().entries) do names[i] = entry.name:gsub("^%l+:", "") end
     return names
   end,
 }
@@ -33,7 +37,7 @@ local KINDS = {
 --- Names of a kind that begin with a prefix, sorted. May wait for the broker: call it in a task.
 ---
 ---@param context luka.Words.Context
----@param kind "topic"|"config"|"method"|"create"|"reading"|"record"|"word"|"help"
+---@param kind "topic"|"config"|"method"|"group"|"group_method"|"reset"|"create"|"reading"|"record"|"word"|"help"
 ---@param prefix string
 ---@return string[]
 function M.names(context, kind, prefix)

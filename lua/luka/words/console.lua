@@ -36,7 +36,10 @@ M.entries = {
       .. "alter_configs(\"topic\"|\"broker\", name, { set = {...}, unset = {...} }), describe_cluster(), "
       .. "describe_log_dirs(), alter_replica_log_dirs(topic, partition, path), describe_producers(topic), "
       .. "list_offsets(topic, \"earliest\"|\"latest\"|ms), delete_records(topic, { [partition] = offset }), "
-      .. "produce(topic, records), fetch(topic, { [partition] = offset }).\n\nThey ask nothing and show nothing; errors "
+      .. "produce(topic, records), fetch(topic, { [partition] = offset }), groups(), lag(), group(name), find_coordinator(name), "
+      .. "offsets(group), commit_offsets(group, { [topic] = { [partition] = offset } }), "
+      .. "reset_offsets(group, { to =, topic =, dry = }), delete_offsets(group, { [topic] = { partition, ... } }), "
+      .. "remove_members(group, \"all\" | { id, ... }), delete_group(name).\n\nThey ask nothing and show nothing; errors "
       .. "have a `code`, Kafka's name, and a `message`.",
     example = 'admin.alter_configs("broker", 1, { set = { log_retention_ms = days(3) } })' },
   { name = "hours", group = "console", type = "fun(n: number): number",
@@ -61,7 +64,7 @@ function M.new(context)
     if not entry and type(what) == "string" then about, key = schema.describe(what) end
     context.task.print(about and (about:gsub("\n$", "")) or help.page(entry or registry:refuse(what, key)))
     if about then return end
-    if entry.name == "topic" then return registry:list "topic:" end
+    if entry.name == "topic" or entry.name == "group" then return registry:list(entry.name .. ":") end
   end
 
   function words.print(...)

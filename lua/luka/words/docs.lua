@@ -4,13 +4,13 @@ local words = require "luka.words"
 
 local M = {}
 
-local TITLES = { topics = "Topics", records = "Records", broker = "The broker", console = "The console" }
+local TITLES = { topics = "Topics", records = "Records", groups = "Groups", broker = "The broker", console = "The console" }
 
 local INTRODUCTION = [[
 <!-- Made from the help in lua/luka/words by `make docs`; do not edit. -->
 # The console
 
-`luka console` is a prompt into a running broker: Lua, with words for topics, records and the broker itself. Whatever a
+`luka console` is a prompt into a running broker: Lua, with words for topics, records, groups and the broker itself. Whatever a
 line gives is shown, lists as tables. `help()` lists the words, `help "topic"` says more about one; below is the same.
 
 - A line is an expression or statements. Globals stay until the console ends; `local` lasts for the line.
@@ -78,6 +78,17 @@ local TYPES = [[
 ---@field value? string
 ---@field headers? table<string, string>|{ key: string, value?: string }[]  a list when a name comes twice or has no value
 
+---@class luka.ResetOptions
+---@field to? string|integer|table<integer, integer>  "earliest", "latest", "current", an offset, offsets by partition, "1h" ago, a date
+---@field by? integer  records forth, or back
+---@field ago? number  ms
+---@field time? integer  ms since 1970
+---@field topic? string
+---@field topics? string[]
+---@field partition? integer
+---@field partitions? integer[]
+---@field dry? boolean
+
 ---@class luka.Admin
 ---@field topics fun(): table[]
 ---@field describe_topic fun(name: string): table
@@ -94,17 +105,30 @@ local TYPES = [[
 ---@field delete_records fun(topic: string, offsets: table): table<integer, integer>
 ---@field produce fun(topic: string, records: any, options?: table): any
 ---@field fetch fun(topic: string, offsets: table<integer, integer>, options?: table): luka.Record[], table<integer, integer>
+---@field groups fun(options?: { part?: string, lag?: boolean }): table[]
+---@field lag fun(part?: string): table[]
+---@field group fun(name: string): table
+---@field find_coordinator fun(name: string): integer
+---@field delete_group fun(name: string)
+---@field remove_members fun(name: string, which: "all"|string|string[], reason?: string): table[]
+---@field offsets fun(name: string): table[]
+---@field commit_offsets fun(name: string, offsets: table<string, table<integer, any>>)
+---@field delete_offsets fun(name: string, partitions: table<string, integer[]>)
+---@field reset_offsets fun(name: string, options: luka.ResetOptions): table[]
 ]]
 
 --- The text of types/console.lua.
 ---
 ---@return string
 function M.types()
-  local out = { TYPES, "\n---@class luka.TopicObject\n---@field name string\n" }
+  local out = { TYPES }
   local entries = words.help().entries
-  for _, entry in ipairs(entries) do
-    local method = entry.name:match "^topic:(.*)"
-    if method then out[#out + 1] = ("---@field %s %s  %s\n"):format(method, entry.type, entry.text) end
+  for _, kind in ipairs { "Topic", "Group" } do
+    out[#out + 1] = ("\n---@class luka.%sObject\n---@field name string\n"):format(kind)
+    for _, entry in ipairs(entries) do
+      local method = entry.name:match("^" .. kind:lower() .. ":(.*)")
+      if method then out[#out + 1] = ("---@field %s %s  %s\n"):format(method, entry.type, entry.text) end
+    end
   end
   for _, entry in ipairs(entries) do
     if not entry.name:find ":" then

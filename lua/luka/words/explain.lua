@@ -94,6 +94,34 @@ function M.invalid_value(message)
   return ("%s: got %s, %s"):format(names_of.snake(name), value == "" and '""' or value, rest)
 end
 
+--- Names of all groups.
+---
+---@param context luka.Words.Context
+---@return string[]
+function M.group_names(context)
+  local names = {}
+  for i, group in ipairs(context.admin.groups { lag = false }) do names[i] = group.name end
+  return names
+end
+
+local function unknown_group(context, name)
+  local names = M.group_names(context)
+  local nearest = suggest.nearest(name, names)
+  local hint = nearest and (', did you mean "%s"?'):format(nearest) or #names == 0 and ": there are none yet"
+    or ": groups() lists them"
+  errors.raise("GROUP_ID_NOT_FOUND", 'there is no group "%s"%s', name, hint)
+end
+
+--- Raises that members are in the way.
+---
+---@param name string
+---@param count integer?  how many, where that is known
+---@param what string  what cannot be done: "deleted"
+function M.has_members(name, count, what)
+  errors.raise("NON_EMPTY_GROUP", 'group "%s" has %s: it can be %s when its consumers have stopped, or after kick("%s", "all")',
+    name, count == 1 and "a member" or count and count .. " members" or "members", what, name)
+end
+
 --- What words are called elsewhere, and here.
 local FOREIGN = {
   broker = "broker { ... } belongs in config.lua, then reload() reads it",
@@ -102,7 +130,8 @@ local FOREIGN = {
   describe = 'topic "name" describes one', list = "topics() lists the topics", show = "topics() lists the topics",
   consume = 'tail "name" shows records', subscribe = 'tail "name" shows records', set = 'topic "name":set { ... } sets configs',
   alter = 'topic "name":set { ... } sets configs', configs = 'topic "name":configs() lists configs',
-  groups = "consumer groups are not served yet",
+  offsets = 'group "name":offsets() shows offsets', lag = "groups() shows the lag", leave = 'kick("group", member) takes a member out',
+  reset = 'reset_offsets("group", { to = "earliest" }) puts offsets elsewhere',
 }
 
 --- What to write instead of a word of other tools that was called here; nil for other names.
@@ -112,7 +141,17 @@ local FOREIGN = {
 function M.foreign_word(name) return rawget(FOREIGN, name) end
 
 --- Words whose callers should not read the name of the function behind them.
-local WORDS = { create_topic = "create", alter_configs = "set", create_partitions = "add_partitions" }
+local WORDS = { create_topic = "create", alter_configs = "set", create_partitions = "add_partitions", remove_members = "kick",
+  commit_offsets = "commit" }
+
+--- An error in the words of the console: what was called is not named as the function behind it.
+local function raise_again(err)
+  local message = M.invalid_value(err.message)
+  local called, rest = err.message:match "^([%l_]+): (.*)$"
+  if err.code == "usage" and WORDS[called] then message = WORDS[called] .. ": " .. rest end
+  if message then errors.raise(err.code, "%s", message) end
+  error(err, 0)
+end
 
 --- Calls a function of admin for a topic; what it raises is said in a person's words.
 ---
@@ -131,11 +170,32 @@ function M.call(context, name, fn, ...)
     local keys = fn == context.admin.create_topic and M.create_keys or M.topic_config_keys
     M.unknown_config(keys(context), key, "topic")
   end
-  local message = M.invalid_value(err.message)
-  local called, rest = err.message:match "^([%l_]+): (.*)$"
-  if err.code == "usage" and WORDS[called] then message = WORDS[called] .. ": " .. rest end
-  if message then errors.raise(err.code, "%s", message) end
-  error(err, 0)
+  raise_again(err)
+end
+
+--- Calls a function of admin for a group; what it raises is said in a person's words.
+---
+---@param context luka.Words.Context
+---@param name string  the group
+---@param topic string?  that it is about
+---@param fn function  called with the name and what follows
+---@return any  what fn returns
+function M.group(context, name, topic, fn, ...)
+  local results = { pcall(fn, name, ...) }
+  if results[1] then return unpack(results, 2) end
+  local err = results[2]
+  if not errors.is(err) then error(err, 0) end
+  if err.code == "GROUP_ID_NOT_FOUND" then unknown_group(context, name) end
+  if err.code == "UNKNOWN_TOPIC_OR_PARTITION" and topic then unknown_topic(context, topic) end
+  local is_commit = fn == context.admin.commit_offsets
+  if err.code == "NON_EMPTY_GROUP" or is_commit and err.code == "UNKNOWN_MEMBER_ID" then
+    M.has_members(name, tonumber(err.message:match " has (%d+) member"),
+      fn == context.admin.delete_group and "deleted" or "changed")
+  end
+  if err.code == "GROUP_SUBSCRIBED_TO_TOPIC" then
+    errors.raise(err.code, 'group "%s" has members that are subscribed to topic "%s": its offsets stay', name, topic)
+  end
+  raise_again(err)
 end
 
 return M

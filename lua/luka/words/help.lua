@@ -3,7 +3,7 @@
 -- come help(), help "topic", docs/console.md and the types for the Lua language server.
 
 ---@class (exact) luka.Word
----@field name string  "topics"; a method of topic objects: "topic:set"
+---@field name string  "topics"; a method of objects: "topic:set"
 ---@field text string  one line: what it does
 ---@field usage string  how it is called: 'topics()'
 ---@field about string?  more to say, in whole sentences; paragraphs with an empty line between
@@ -20,7 +20,7 @@ local view = require "luka.view"
 local M = {}
 
 --- The groups of help(), in their order.
-M.GROUPS = { "topics", "records", "broker", "console" }
+M.GROUPS = { "topics", "records", "groups", "broker", "console" }
 
 ---@class luka.Help
 ---@field entries luka.Word[]
@@ -57,8 +57,8 @@ end
 ---@return luka.Word? entry
 function Help:find(what)
   if type(what) ~= "string" then return self.by_value[what] end
-  local name = what:gsub("%(.*%)$", ""):gsub("^topic%.", "topic:")
-  return self.by_name[name] or self.by_name["topic:" .. name]
+  local name = what:gsub("%(.*%)$", ""):gsub("^topic%.", "topic:"):gsub("^group%.", "group:")
+  return self.by_name[name] or self.by_name["topic:" .. name] or self.by_name["group:" .. name]
 end
 
 --- All words, one a row, in the order of their groups.
@@ -121,7 +121,7 @@ function Help:refuse(what, key)
   local names = {}
   for _, entry in ipairs(self.entries) do
     names[#names + 1] = entry.name
-    names[#names + 1] = entry.name:match "^topic:(.*)"
+    names[#names + 1] = entry.name:match "^%l+:(.*)"
   end
   names[#names + 1] = key
   local nearest = suggest.nearest(what, names)

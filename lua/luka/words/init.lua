@@ -1,20 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The words of the console, besides Lua itself. A file of words returns { entries = luka.Word[], new = fun(context) ->
 -- table of words, topic_methods = { [name] = fun(context, topic name, ...) } or nil }; FILES lists them. Words are
--- trusted code that is called by user code, in a task. The help of a method of topics is called "topic:name".
+-- trusted code that is called by user code, in a task. The help of a method of topics is called "topic:name", of
+-- groups "group:name".
 local help = require "luka.words.help"
 
 ---@class luka.Words.Context
 ---@field admin luka.Admin     the administration, over a transport of this session
 ---@field task table           luka.script.task: await, show, print, confirm, clear, sleep
 ---@field topic_methods table<string, function>  made by new(): methods of topic objects, of all files
+---@field group_methods table<string, function>  made by new(): and those of group objects
 ---@field topic_of fun(name: string): table  made by new(): the object of a topic that exists
----@field native table<string, any>  what C gives: segments, retention_plan, connections, metrics, reload, stop
+---@field native table<string, any>  what C gives: segments, compaction, group, connections, metrics, set_configs, reload, stop
 
 local M = {}
 
 --- Modules below luka.words, in the order of docs/console.md.
-M.FILES = { "topics", "topic", "segments", "records", "broker", "inspect", "lifecycle", "console" }
+M.FILES = { "topics", "topic", "segments", "compaction", "records", "groups", "offsets", "broker", "inspect", "traffic",
+  "lifecycle", "console" }
 
 local registry
 
@@ -37,10 +40,10 @@ end
 ---@return table<string, any> words  for the environment of user code
 function M.new(context)
   local words = {}
-  context.topic_methods = {}
-  for _, file in ipairs(M.FILES) do
-    for name, method in pairs(require("luka.words." .. file).topic_methods or {}) do
-      context.topic_methods[name] = method
+  for _, kind in ipairs { "topic_methods", "group_methods" } do
+    context[kind] = {}
+    for _, file in ipairs(M.FILES) do
+      for name, method in pairs(require("luka.words." .. file)[kind] or {}) do context[kind][name] = method end
     end
   end
   for _, file in ipairs(M.FILES) do

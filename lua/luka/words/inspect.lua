@@ -2,6 +2,8 @@
 -- connections() and metrics(): the broker at this moment.
 local arguments = require "luka.admin.arguments"
 local errors = require "luka.errors"
+local samples = require "luka.words.sample"
+local sort = require "luka.sort"
 local view = require "luka.view"
 
 local M = {}
@@ -18,10 +20,12 @@ M.entries = {
   { name = "metrics", group = "broker", type = "fun(part?: string): table<string, integer>",
     text = "What the broker counts and measures, as a record.",
     usage = "metrics([part of a name, or a pattern])",
-    about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error (answers by "
-      .. "error code), partition, log, topic, pool (threads that wait for disks), script (the consoles). Those of single "
-      .. "topics are shown when they are asked for: metrics \"topic\", metrics \"clicks\".\n\nIn Lua it is a table by name: "
-      .. "metrics()[\"network.received_bytes\"]; two of them some time apart make a rate, as in watch().",
+    about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error "
+      .. "(answers by error code), partition, log, cleaner (compaction), group, topic, pool (threads that wait for disks), "
+      .. "script (the consoles). Those of single topics, and the lag of single groups, are shown when they are asked for: "
+      .. "metrics \"topic\", metrics \"clicks\", metrics \"lag\".\n\nIn Lua it is a table by name: "
+      .. "metrics()[\"network.received_bytes\"]. Everything counts since the broker's start: requests() and rates() show "
+      .. "what happens now.",
     example = 'metrics "produce"' },
 }
 
@@ -40,13 +44,6 @@ local function matches(connection, part)
   return false
 end
 
---- The name of a sample: what it is of stands behind the section, "request.Produce.count".
-local function name_of(sample)
-  if not sample.label then return sample.name end
-  local section, rest = sample.name:match "^([^.]+)%.(.*)$"
-  return ("%s.%s.%s"):format(section, sample.label, rest)
-end
-
 --- A test of names.
 local function filter(part)
   if part == nil then return function() return true end end
@@ -57,6 +54,24 @@ local function filter(part)
     -- What is no pattern is found out only where a name leads up to the fault.
     local ok, at = pcall(string.find, name, part)
     return ok and at ~= nil
+  end
+end
+
+--- Adds how far groups are behind, those whose own names are wanted: all offsets are asked for.
+local function put_lag(context, is_wanted, put)
+  local lags, names = {}, {}
+  for _, group in ipairs(context.admin.groups { lag = false }) do
+    if is_wanted(("group.%s.lag"):format(group.name)) then lags[group.name], names[#names + 1] = {}, group.name end
+  end
+  if #names == 0 then return end
+  for _, row in ipairs(context.admin.lag(#names == 1 and names[1] or nil)) do
+    if lags[row.group] then table.insert(lags[row.group], row) end
+  end
+  for _, name in ipairs(names) do
+    local sum = 0
+    for _, row in ipairs(lags[name]) do sum = sum + math.max(tonumber(row.lag) or 0, 0) end
+    put(("group.%s.lag"):format(name), sum)
+    for _, row in ipairs(lags[name]) do put(("group.%s.%s.%d.lag"):format(name, row.topic, row.partition), row.lag) end
   end
 end
 
@@ -78,21 +93,30 @@ function M.new(context)
     for _, connection in ipairs(seen) do
       if not part or matches(connection, part:lower()) then rows[#rows + 1] = connection end
     end
-    table.sort(rows, function(a, b) return a.id < b.id end)
+    sort(rows, function(a, b) return a.id < b.id end)
     return view.list(rows, CONNECTIONS)
   end
 
   function words.metrics(part)
     local is_wanted = filter(part)
     local values, order = {}, {}
-    for _, sample in ipairs(task.await(native.metrics(part ~= nil))) do
-      local name = name_of(sample)
-      -- Kinds of requests that nobody has made would fill the screen.
-      local is_idle = part == nil and sample.label and sample.value == 0
-      if is_wanted(name) and not is_idle then
-        values[name], order[#order + 1] = sample.value, name
+    local function put(name, value)
+      if value ~= nil and is_wanted(name) then
+        values[name], order[#order + 1] = value, name
       end
     end
+    for _, sample in ipairs(task.await(native.metrics(part ~= nil))) do
+      local name = samples.name(sample)
+      -- Kinds of requests that nobody has made would fill the screen.
+      local is_idle = part == nil and sample.label and sample.value == 0
+      if sample.kind == "latency" then
+        local latencies = samples.latencies(sample)
+        for _, of in ipairs(samples.LATENCIES) do put(name .. "_" .. of, latencies[of]) end
+      elseif not is_idle then
+        put(name, sample.value)
+      end
+    end
+    if part ~= nil then put_lag(context, is_wanted, put) end
     if #order == 0 then errors.raise("usage", 'metrics: no name has "%s" in it; metrics() lists them', part:sub(1, 80)) end
     return view.record(values, order)
   end

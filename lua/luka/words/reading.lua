@@ -4,6 +4,7 @@ local arguments = require "luka.admin.arguments"
 local clock = require "luka.native.clock"
 local errors = require "luka.errors"
 local explain = require "luka.words.explain"
+local moment = require "luka.admin.moment"
 
 local M = {}
 
@@ -11,12 +12,6 @@ local M = {}
 local WAIT_MS = 250
 
 local OPTIONS = { from = true, ago = true, filter = true, count = true, key = true, partition = true, partitions = true }
-
---- Units of a time ago, as people write them, in ms.
-local UNITS = {
-  ms = 1, s = 1000, second = 1000, seconds = 1000, m = 60000, minute = 60000, minutes = 60000, h = 3600000, hour = 3600000,
-  hours = 3600000, d = 86400000, day = 86400000, days = 86400000,
-}
 
 local FROM = '"earliest", "latest", an offset, offsets by partition ({ [0] = 42 }) or a time ago ("1h")'
 
@@ -66,8 +61,7 @@ local function time_of(where, options)
     return clock.now() - arguments.integer(where .. ": ago", options.ago, 0, 2 ^ 53)
   end
   if type(options.from) ~= "string" then return nil end
-  local number, unit = options.from:match "^(%d+%.?%d*)%s*(%a+)$"
-  return UNITS[unit] and math.floor(clock.now() - tonumber(number) * UNITS[unit])
+  return moment.ago(options.from)
 end
 
 local function by_partition(list)

@@ -2,12 +2,8 @@
 -- What several words show of partitions, asked for in few requests however many partitions there are: offsets, sizes and
 -- directories, configs that were set.
 local codec = require "luka.wire.codec"
-local configs = require "luka.admin.configs"
 
 local M = {}
-
---- Topics whose configs are asked for at once: an answer has all configs of each.
-local CONFIGS_AT_ONCE = 100
 
 --- The topics whose names have a part.
 ---
@@ -91,29 +87,17 @@ function M.partitions(context, topics)
   return rows
 end
 
---- The configs that were set on topics themselves: { [topic] = { [key] = value } }.
+--- The configs that were set on a topic itself: { [key] = value }.
 ---
 ---@param context luka.Words.Context
----@param topics luka.Topic[]
----@return table<string, table<string, any>>
-function M.set_configs(context, topics)
-  local out = {}
-  for from = 1, #topics, CONFIGS_AT_ONCE do
-    local resources = {}
-    for i = from, math.min(from + CONFIGS_AT_ONCE - 1, #topics) do
-      resources[#resources + 1] = { resource_type = 2, resource_name = topics[i].name, configuration_keys = codec.NULL }
-    end
-    for _, result in ipairs(context.admin.call("DescribeConfigs", { resources = resources }).results) do
-      local set = {}
-      for _, config in ipairs(result.error_code == 0 and result.configs or {}) do
-        if config.config_source == 1 then
-          set[configs.key(config.name)] = configs.value(config.value, config.config_type)
-        end
-      end
-      out[result.resource_name] = set
-    end
+---@param name string
+---@return table<string, any>
+function M.set_configs(context, name)
+  local set = {}
+  for _, config in ipairs(context.admin.describe_configs("topic", name)) do
+    if config.source == "topic" then set[config.name] = config.value end
   end
-  return out
+  return set
 end
 
 --- Sums of a topic's rows of M.partitions().

@@ -4,7 +4,8 @@ local arguments = require "luka.admin.arguments"
 local errors = require "luka.errors"
 local explain = require "luka.words.explain"
 local names_of = require "luka.config.names"
-local suggest = require "luka.config.suggest"
+local object = require "luka.words.object"
+local sort = require "luka.sort"
 local survey = require "luka.words.survey"
 local text = require "luka.words.text"
 local view = require "luka.view"
@@ -61,15 +62,6 @@ M.entries = {
     about = "It asks on a terminal only.", example = 'topic "clicks":delete()', setup = M.SETUP },
 }
 
---- The object of a method's call. `.` instead of `:` is what most get wrong.
-local function check_self(self, names, method)
-  local name = names[self]
-  if not name then
-    errors.raise("usage", 'topic:%s is called with a colon: topic "name":%s(...)', method, method)
-  end
-  return name
-end
-
 --- A config that a topic may have, or an error with the nearest.
 local function check_keys(context, keys)
   local known = {}
@@ -119,7 +111,7 @@ function methods.describe(context, name)
   survey.note(context, offline)
   return view.record({ name = topic.name, id = topic.id, partitions = #topic.partitions,
     replication_factor = topic.partitions[1] and #topic.partitions[1].replicas, records = records,
-    size_bytes = size_bytes, configs = survey.set_configs(context, { topic })[name] }, RECORD)
+    size_bytes = size_bytes, configs = survey.set_configs(context, name) }, RECORD)
 end
 
 function methods.partitions(context, name)
@@ -223,7 +215,7 @@ function methods.delete_records(context, name, before)
   end
   local first, out = explain.call(context, name, context.admin.delete_records, name, offsets), {}
   for partition, offset in pairs(first) do out[#out + 1] = { partition = partition, first_offset = offset } end
-  table.sort(out, function(a, b) return a.partition < b.partition end)
+  sort(out, function(a, b) return a.partition < b.partition end)
   return view.list(out, { "partition", "first_offset" })
 end
 
@@ -241,52 +233,12 @@ function methods.delete(context, name)
   context.task.print(('topic "%s" is deleted'):format(name))
 end
 
---- The names of the methods, for completion.
----
----@return string[]
-function M.method_names()
-  local names = {}
-  for _, entry in ipairs(require("luka.words").help().entries) do
-    names[#names + 1] = entry.name:match "^topic:(.*)"
-  end
-  table.sort(names)
-  return names
-end
-
---- What stands for a method that there is not.
-local function unknown_method(key)
-  if type(key) ~= "string" then return nil end
-  local names = M.method_names()
-  local nearest = suggest.nearest(key, names)
-  errors.raise("usage", "topics have no method %s%s", key:sub(1, 80),
-    nearest and (", did you mean %s?"):format(nearest) or ": " .. table.concat(names, ", "))
-end
-
 ---@param context luka.Words.Context
 ---@return table<string, any> words
 function M.new(context)
-  local names = setmetatable({}, { __mode = "k" })
-  local bound = {}
-  for method, fn in pairs(context.topic_methods) do
-    bound[method] = function(self, ...) return fn(context, check_self(self, names, method), ...) end
-  end
-  local function index(object, key)
-    if key == "name" then return names[object] end
-    return bound[key] or unknown_method(key)
-  end
-  local meta = { __index = index, __metatable = false, __tostring = function(object)
-    return ('topic "%s"'):format(names[object])
-  end, __call = function()
-    errors.raise("usage", 'options go behind the name, create("clicks", { partitions = 3 }), configs to topic "clicks":set { ... }')
-  end, __newindex = function() errors.raise("usage", "topics are changed with set: set { retention_ms = hours(1) }") end }
-  local function show(object) return bound.describe(object) end
-
-  function context.topic_of(name)
-    local object = setmetatable({}, meta)
-    names[object] = name
-    return view.live(object, show)
-  end
-
+  context.topic_of = object.new(context, { name = "topic", methods = context.topic_methods, hints = {},
+    on_call = 'options go behind the name, create("clicks", { partitions = 3 }), configs to topic "clicks":set { ... }',
+    on_set = "topics are changed with set: set { retention_ms = hours(1) }" })
   return {
     topic = function(name)
       name = arguments.name("topic", name)

@@ -24,12 +24,6 @@ M.entries = {
 
 local COLUMNS = { "name", "partitions", "records", "size_bytes", "configs" }
 
-local function count_keys(set)
-  local count = 0
-  for _ in pairs(set or {}) do count = count + 1 end
-  return count
-end
-
 ---@param context luka.Words.Context
 ---@return table<string, any> words
 function M.new(context)
@@ -43,12 +37,12 @@ function M.new(context)
       by_topic[row.topic] = by_topic[row.topic] or {}
       table.insert(by_topic[row.topic], row)
     end
-    local set, offline = survey.set_configs(context, wanted), 0
+    local set, offline = context.native.set_configs(), 0
     for i, topic in ipairs(wanted) do
       local records, size_bytes, unknown = survey.sum(by_topic[topic.name] or {})
       offline = offline + unknown
       rows[i] = { name = topic.name, partitions = #topic.partitions, records = records, size_bytes = size_bytes,
-        configs = count_keys(set[topic.name]) }
+        configs = set[topic.name] or 0 }
     end
     survey.note(context, offline)
     return view.list(rows, COLUMNS)

@@ -72,7 +72,7 @@ static int64_t driver_topic_version(void *arg)
 struct shard_driver *shard_driver_new(uint64_t seed)
 {
   struct shard_driver *driver = mem_zalloc(sizeof *driver);
-  driver->config = (struct group_config){
+  driver->config = (struct group_settings){
       .group_min_session_timeout_ms = 6000,
       .group_max_session_timeout_ms = 1800000,
       .group_max_size = INT32_MAX,
@@ -133,8 +133,8 @@ void shard_driver_topic_id(struct shard_driver *driver, const char *name, struct
 }
 
 struct shard_call *shard_call_new(int16_t key, int16_t version, const char *group, int32_t group_length,
-                                  const void *body, const void *response, int32_t response_size,
-                                  const char *client_id, const char *client_host)
+                                  const void *body, const void *response, int32_t response_size, const char *client_id,
+                                  const char *client_host)
 {
   struct shard_call *call = mem_zalloc(sizeof *call);
   call->group = group != NULL ? mem_dup(group, (size_t)group_length + 1) : NULL;

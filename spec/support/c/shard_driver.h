@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "coordinator/group_config.h"
+#include "coordinator/group_settings.h"
 #include "coordinator/group_request.h"
 #include "coordinator/shard.h"
 
@@ -22,10 +22,10 @@ struct shard_driver_topic {
 };
 
 struct shard_driver {
-  struct group_config config;                             ///< the spec's to set
-  struct shard_driver_topic topics[SHARD_DRIVER_TOPICS];  ///< what there is
-  int64_t version;                                        ///< of the topics
-  struct group_shard *shard;                              ///< owned
+  struct group_settings config;                          ///< the spec's to set
+  struct shard_driver_topic topics[SHARD_DRIVER_TOPICS]; ///< what there is
+  int64_t version;                                       ///< of the topics
+  struct group_shard *shard;                             ///< owned
 };
 
 /// A request and what it points to.
@@ -54,8 +54,8 @@ void shard_driver_topic_id(struct shard_driver *driver, const char *name, struct
 
 /// Makes a request. `body` is borrowed until it is freed; `response` is `response_size` bytes of the caller's, copied.
 struct shard_call *shard_call_new(int16_t key, int16_t version, const char *group, int32_t group_length,
-                                  const void *body, const void *response, int32_t response_size,
-                                  const char *client_id, const char *client_host);
+                                  const void *body, const void *response, int32_t response_size, const char *client_id,
+                                  const char *client_host);
 
 /// Gives it to the shard.
 void shard_call_handle(struct shard_driver *driver, struct shard_call *call, int64_t now_ms);

@@ -164,6 +164,85 @@ describe("A controller that changes configs", function()
     assert.is_truthy(ffi.string(C.controller_driver_load_message(driver)):find("metastore node /config/brokers/1: ", 1, true))
   end)
 
+  describe("of groups, subscriptions and users", function()
+    local GROUP, METRICS, USER = C.CONTROLLER_GROUP, C.CONTROLLER_CLIENT_METRICS, C.CONTROLLER_USER
+    local session = "consumer.session.timeout.ms"
+
+    local function entity(kind, name)
+      local found = C.metadata_image_entity(image(), kind, name, #name)
+      return found ~= nil and found or nil
+    end
+
+    it("writes nodes and notifications as Kafka does, and publishes what is set", function()
+      assert.same({ 0, 0, 0 }, alter { { GROUP, "a b", { session, SET, "50000" } }, { METRICS, "m", { "interval.ms", SET, "5000" } },
+        { USER, "bob", { "SCRAM-SHA-256", SET, "salt=" } } })
+      assert.equal('{"version":1,"config":{"consumer.session.timeout.ms":"50000"}}', node "/config/groups/a%20b")
+      assert.equal('{"version":1,"config":{"interval.ms":"5000"}}', node "/config/client-metrics/m")
+      assert.equal('{"version":1,"config":{"SCRAM-SHA-256":"salt="}}', node "/config/users/bob")
+      assert.equal('{"version":2,"entity_path":"groups/a%20b"}', node "/config/changes/config_change_0000000000")
+      assert.equal('{"version":2,"entity_path":"client-metrics/m"}', node "/config/changes/config_change_0000000001")
+      assert.equal('{"version":2,"entity_path":"users/bob"}', node "/config/changes/config_change_0000000002")
+      assert.equal(50000, C.metadata_image_group_config(image(), "a b", 3).consumer_session_timeout_ms)
+      assert.equal("5000", ffi.string(entity(METRICS, "m").entries[0].value))
+      assert.equal("salt=", ffi.string(entity(USER, "bob").entries[0].value))
+      stop()
+      start()
+      assert.equal(50000, C.metadata_image_group_config(image(), "a b", 3).consumer_session_timeout_ms)
+      assert.equal("5000", ffi.string(entity(METRICS, "m").entries[0].value))
+      assert.equal("salt=", ffi.string(entity(USER, "bob").entries[0].value))
+    end)
+
+    it("takes away the node of a group on which nothing is set any more, and leaves an empty one of a user", function()
+      alter { { GROUP, "g", { session, SET, "50000" } }, { USER, "u", { "SCRAM-SHA-256", SET, "salt=" } } }
+      assert.same({ 0, 0 }, alter { { GROUP, "g", { session, UNSET } }, { USER, "u", { "SCRAM-SHA-256", UNSET } } })
+      assert.is_nil(node "/config/groups/g")
+      assert.equal('{"version":1,"config":{}}', node "/config/users/u")
+      assert.is_nil(entity(GROUP, "g"))
+      assert.is_nil(entity(USER, "u"))
+      stop()
+      start()
+      assert.is_nil(entity(USER, "u"))
+      assert.same({ 0 }, alter { { USER, "u", { "SCRAM-SHA-512", SET, "salt=" } } })
+      assert.equal('{"version":1,"config":{"SCRAM-SHA-512":"salt="}}', node "/config/users/u")
+    end)
+
+    it("lays groups over what is set on brokers, at once", function()
+      alter { { GROUP, "g", { session, SET, "50000" } } }
+      alter { { BROKER, "", { "group.consumer.assignment.interval.ms", SET, "7" } } }
+      local values = C.metadata_image_group_config(image(), "g", 1)
+      assert.same({ 50000, 7 }, { values.consumer_session_timeout_ms, values.consumer_assignment_interval_ms })
+    end)
+
+    it("reads what Kafka wrote for users, and leaves alone what stands for all and clients of users", function()
+      C.controller_driver_write(driver, "/config/users/bob%40x",
+        '{"version":1,"config":{"producer_byte_rate":"9","SCRAM-SHA-256":"salt="}}', true)
+      C.controller_driver_write(driver, "/config/users/<default>", '{"version":1,"config":{"producer_byte_rate":"9"}}', true)
+      C.controller_driver_write(driver, "/config/users/a b", '{"version":1,"config":{}}', true)
+      C.controller_driver_write(driver, "/config/users/alice", "", true)
+      C.controller_driver_write(driver, "/config/users/alice/clients", "", true)
+      stop()
+      start()
+      assert.equal(2, entity(USER, "bob@x").entry_count)
+      for _, name in ipairs { "<default>", "a b", "alice" } do assert.is_nil(entity(USER, name)) end
+      assert.same({ 0 }, alter { { USER, "bob@x", { "SCRAM-SHA-256", UNSET } } })
+      assert.equal('{"version":1,"config":{"producer_byte_rate":"9"}}', node "/config/users/bob%40x")
+    end)
+
+    it("does not start with a node of a group that cannot be read", function()
+      C.controller_driver_write(driver, "/config/groups/g", "not JSON", true)
+      stop()
+      driver = C.controller_driver_new(path, nil, true)
+      assert.equal(C.ERR_CORRUPT, C.controller_driver_load_result(driver))
+      assert.is_truthy(ffi.string(C.controller_driver_load_message(driver)):find("metastore node /config/groups/g: ", 1, true))
+    end)
+
+    it("changes nothing when the metastore cannot be written", function()
+      C.errinj_set(C.ERRINJ_FILE_SYNC, 1, 5)
+      assert.same({ C.WIRE_KAFKA_STORAGE_ERROR }, alter { { GROUP, "g", { session, SET, "50000" } } })
+      assert.is_nil(entity(GROUP, "g"))
+    end)
+  end)
+
   it("keeps the newest hundred notifications", function()
     create "t"
     for i = 1, 105 do alter { { TOPIC, "t", { "retention.ms", SET, tostring(i) } } } end

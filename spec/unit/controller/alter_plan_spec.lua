@@ -177,6 +177,60 @@ describe("alter plan", function()
     assert.same({ 0, node = "no.such=1" }, decide(TOPIC, "t", { { "segment.bytes", UNSET } }, stored))
   end)
 
+  describe("of groups, subscriptions and users", function()
+    local GROUP, METRICS, USER = C.CONTROLLER_GROUP, C.CONTROLLER_CLIENT_METRICS, C.CONTROLLER_USER
+    local session = "consumer.session.timeout.ms"
+
+    it("makes the entity that results, or empties it", function()
+      assert.same({ 0, node = session .. "=50000" }, decide(GROUP, "a\0b", { { session, SET, "50000" } }))
+      local entity = plan.changes[0].entity
+      assert.same({ "a\0b", C.METADATA_GROUP, 1, false },
+        { ffi.string(entity.name, entity.name_length), tonumber(entity.kind), entity.entry_count, plan.changes[0].is_emptied })
+      assert.same({ 0, node = "" }, decide(GROUP, "g", { { session, UNSET } }, { { session, "50000" } }))
+      assert.is_true(plan.changes[0].is_emptied)
+      assert.same({ 0 }, decide(GROUP, "g", { { session, SET, "50000" } }, { { session, "50000" } }))
+    end)
+
+    it("leaves alone what is stored and does not fit, and checks the rest of what is stored again", function()
+      local stored = { { "no.such", "1" }, { session, "7000" } }
+      assert.same({ 40, session .. " must be in the range 45000 to 60000 inclusive." },
+        decide(GROUP, "g", { { "share.isolation.level", SET, "read_committed" } }, stored))
+      assert.same({ 0, node = "no.such=1," .. session .. "=45000" }, decide(GROUP, "g", { { session, SET, "45000" } }, stored))
+    end)
+
+    it("takes the broker's bounds from the configuration in force", function()
+      set_on_all { { "group.consumer.assignment.interval.ms", "15000" } }
+      assert.equal(0, decide(GROUP, "g", { { session, SET, "50000" } })[1])
+    end)
+
+    for _, case in ipairs {
+      { "an operation before the name", GROUP, "", { { session, APPEND, "5" } },
+        40, "Can't APPEND to key " .. session .. " because its type is not LIST." },
+      { "the name before configs", GROUP, "", { { "no.such", SET, "5" } }, 42, "Default group resources are not allowed." },
+      { "an unknown name before a value", GROUP, "g", { { session, SET, "x" }, { "no.such", SET, "1" } },
+        40, "Unknown group config name: no.such" },
+      { "a value before the broker's bounds", GROUP, "g", { { session, SET, "1" }, { "share.session.timeout.ms", SET, "x" } },
+        40, "Invalid value x for configuration share.session.timeout.ms: Not a number of type INT" },
+      { "an unknown operation", GROUP, "g", { { session, 9, "1" } }, 42, "Unknown operations type 9" },
+      { "the first config of a subscription", METRICS, "m", { { "interval.ms", SET, "1" }, { "no.such", SET, "1" } },
+        42, "Invalid value 1 for interval.ms, interval must be between 100 and 3600000 (1 hour)" },
+      { "that a credential is missing before a second change", USER, "u", { { "A", UNSET }, { "B", SET, "1" } },
+        91, "Attempt to delete a user credential that does not exist" },
+      { "a second change", USER, "u", { { "A", SET, "1" }, { "B", SET, "1" } },
+        92, "A user credential cannot be altered twice in the same request" },
+    } do
+      it("tells " .. case[1], function()
+        assert.same({ case[5], case[6] }, decide(case[2], case[3], case[4]))
+      end)
+    end
+
+    it("keeps what else a user has", function()
+      assert.same({ 0, node = "producer_byte_rate=9,A=1" }, decide(USER, "u", { { "A", SET, "1" } }, { { "producer_byte_rate", "9" } }))
+      assert.same({ 0, node = "producer_byte_rate=9" },
+        decide(USER, "u", { { "A", UNSET } }, { { "producer_byte_rate", "9" }, { "A", "1" } }))
+    end)
+  end)
+
   it("changes nothing where the node has it all", function()
     assert.same({ 0 }, decide(TOPIC, "t", { { "retention.ms", SET, "5" } }, { { "retention.ms", "5" } }))
     assert.same({ 0 }, decide(TOPIC, "t", { { "segment.ms", UNSET } }, { { "retention.ms", "5" } }))

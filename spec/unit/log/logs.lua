@@ -62,14 +62,14 @@ function M.config(overrides)
   return config
 end
 
---- Opens a log. options: dir, config, recovery_point, start, is_clean, topic_id, now. Returns nil and the error's name.
+--- Opens a log. options: dir, config, recovery_point, start, clean_offset, is_clean, topic_id, now. Returns nil and the error's name.
 function M.open(options)
   options = options or {}
   local dir = options.dir or unit.temp_dir() .. "/topic-0"
   local self = setmetatable({ dir = dir, deleted = {}, rolled = {} }, log_meta)
   local args = ffi.new("struct log_open_args", { dir = dir, config = M.config(options.config),
     recovery_point = options.recovery_point or 0, log_start_offset = options.start or 0, now_ms = options.now or M.NOW,
-    is_clean = options.is_clean or false })
+    is_clean = options.is_clean or false, clean_offset = options.clean_offset or -1 })
   if options.topic_id then args.topic_id = options.topic_id end
   if options.is_collecting then
     self.callback = ffi.cast("void (*)(void *, struct log_deleted *)", function(_, deleted)

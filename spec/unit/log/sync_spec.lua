@@ -169,6 +169,16 @@ describe("log_sync_replay", function()
     assert.equal(1, log:end_offset())
   end)
 
+  it("goes on behind a closed segment of a compacted log, which may have been written anew, and behind no other", function()
+    for is_compacted, taken in pairs { [true] = 1, [false] = 0 } do
+      local log = open { config = { is_compacted = is_compacted } }
+      log:append({ three[1], logs.batch { base = 1, records = { { key = "k", value = "another" } }, last_delta = 1, count = 1 } },
+        { is_follower = true })
+      assert.equal(0, C.log_roll(log.log, logs.NOW))
+      assert.equal(taken, replay(log, { { 0, 4, table.concat(three) } }))
+    end
+  end)
+
   it("takes nothing when the log ends in the midst of a batch of the journal", function()
     local log = open {}
     log:append { logs.batch { records = { "1" } } }

@@ -7,7 +7,7 @@ local cjson = require "cjson"
 local client = require "luka.cli.client"
 local data = require "luka.cli.data"
 local files = require "luka.dump.file"
-local start = require "luka.cli.start"
+local date = require "luka.date"
 
 describe("bytes on a terminal", function()
   for bytes, want in pairs {
@@ -71,12 +71,12 @@ describe("times", function()
     ["2023-11-14T22:13:20.123"] = 1700000000123, ["2023-11-15T00:13:20+02:00"] = 1700000000000,
     ["2023-11-14T16:43:20-0530"] = 1700000000000, ["2100-03-01"] = 4107542400000,
   } do
-    it("are read: " .. text, function() assert.equal(ms, start.time(text)) end)
+    it("are read: " .. text, function() assert.equal(ms, date.parse(text)) end)
   end
 
   for _, text in ipairs { "", "2023", "2023-13-01", "2023-02-29", "1900-01-01", "2023-11-14T24:00", "2023-11-14T22:60", "2023-11-14T22",
     "2023-11-14T22:13:20.", "2023-11-14T22:13:20X", "2023-11-14x", "2023-00-10", "2023-01-00", "2023-01-01T00:00:0012" } do
-    it(("are none: %q"):format(text), function() assert.is_nil(start.time(text)) end)
+    it(("are none: %q"):format(text), function() assert.is_nil(date.parse(text)) end)
   end
 
   it("are written", function()

@@ -21,6 +21,12 @@ describe("JSON lines", function()
       json_lines.lines { kind = "record", fields = { "z", "a", "configs" }, value = { a = "x", z = 1, configs = { b = 2 } } })
   end)
 
+  it("have lists in a record as arrays of objects, in the order of their columns, also without rows", function()
+    assert.same({ '{"name":"g","members":[{"z":1,"a":2}],"offsets":[]}' }, json_lines.lines { kind = "record",
+      fields = { "name", "members", "offsets" }, lists = { members = { "z", "a" }, offsets = { "topic" } },
+      value = { name = "g", members = { { a = 2, z = 1 } }, offsets = {} } })
+  end)
+
   for value, expected in pairs { [1] = "1", text = '"text"', [true] = "true" } do
     it("are the value when it is plain: " .. expected, function()
       assert.same({ expected }, json_lines.lines { kind = "plain", value = value })

@@ -27,6 +27,7 @@ describe("a number", function()
   local cases = {
     { "count", 12, "12" }, { "count", 1e15, "1000000000000000" }, { "count", 0.1, "0.1" }, { "count", 1 / 3, "0.33333333333333331" },
     { "count", 9007199254740993LL, "9007199254740993" }, { "count", -9223372036854775807LL - 1LL, "-9223372036854775808" },
+    { "in_bytes_per_s", 1536, "1.5 KiB/s" }, { "in_records_per_s", 2.5, "2.5/s" },
     { "size_bytes", 0, "0 B" }, { "size_bytes", 1023, "1023 B" }, { "size_bytes", 1024, "1 KiB" },
     { "size_bytes", 1.5 * 2 ^ 30, "1.5 GiB" }, { "size_bytes", 2 ^ 20 - 1, "1 MiB" }, { "size_bytes", -1, "-1" },
     { "size_bytes", 9223372036854775807LL, "9223372036854775807" }, { "segment_bytes", 512 * 2 ^ 20, "512 MiB" },
@@ -211,6 +212,20 @@ describe("a record", function()
     }, table_of.record({
       fields = { "name", "configs" }, value = { name = "x", configs = { first = "aaaaaaaaaa", second = "bbbbbbbbb" } },
     }, terminal(40)))
+  end)
+end)
+
+describe("a record with lists in it", function()
+  local view = { fields = { "name", "members", "offsets", "lag" }, lists = { members = { "host" }, offsets = { "topic", "lag" } },
+    value = { name = "g", lag = 3, members = {}, offsets = { { topic = "t", lag = 1 }, { topic = "u" } } } }
+
+  it("has them as tables below it, with their names, and how many rows they have above", function()
+    assert.same({ "name     g", "members  0", "offsets  2", "lag      3", "", "offsets:", "topic  lag", "t        1", "u        -" },
+      table_of.record(view, terminal(80)))
+  end)
+
+  it("cuts the tables to the width of the terminal", function()
+    for _, line in ipairs(table_of.record(view, terminal(12))) do assert.is_true(text.width(line) <= 12) end
   end)
 end)
 

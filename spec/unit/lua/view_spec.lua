@@ -28,6 +28,14 @@ describe("A view", function()
       view.of(view.record({ a = 1, b = 2, c = 3 }, { "b", "a" })))
   end)
 
+  it("of a record has the columns of the lists in it", function()
+    local record = view.record({ name = "g", rows = view.list({ { b = 1, a = 2, c = 3 } }, { "b", "a" }),
+      none = view.list({}, { "x" }), plain = { { 1 } } }, { "name", "rows", "none", "plain", "missing" })
+    assert.same({ kind = "record", fields = { "name", "rows", "none", "plain", "missing" },
+      lists = { rows = { "b", "a" }, none = { "x" } },
+      value = { name = "g", rows = { { a = 2, b = 1 } }, none = {}, plain = { { 1 } } } }, view.of(record))
+  end)
+
   it("of a list's row is a record", function()
     local rows = view.list({ { name = "a" } }, { "name" })
     assert.same({ kind = "record", fields = { "name" }, value = { name = "a" } }, view.of(rows[1]))

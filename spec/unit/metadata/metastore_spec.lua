@@ -68,7 +68,7 @@ describe("local metastore", function()
     assert.same({ "admin", "brokers", "config", "consumers", "isr_change_notification", "latest_producer_id_block",
       "log_dir_event_notification", "luka" }, children "/")
     assert.same({ "ids", "seqid", "topics" }, children "/brokers")
-    assert.same({ "brokers", "changes", "clients", "ips", "topics", "users" }, children "/config")
+    assert.same({ "brokers", "changes", "client-metrics", "clients", "groups", "ips", "topics", "users" }, children "/config")
     assert.same({ "delete_topics" }, children "/admin")
     assert.is_nil(get("/brokers/ids").data)
   end)

@@ -194,11 +194,14 @@ describe("broker config", function()
   it("cannot be set where nothing would heed it", function()
     local refused = {}
     for i = 0, C.BROKER_CONFIG_COUNT - 1 do
-      if not C.broker_config_is_supported(i) then refused[#refused + 1] = ffi.string(C.broker_config_defs()[i].name) end
+      local name = ffi.string(C.broker_config_defs()[i].name)
+      -- Share and streams groups are not served, but groups may have configs for them already.
+      local is_later = name:find "^group%.share%." or name:find "^group%.streams%."
+      assert.is_false(is_later ~= nil and C.broker_config_is_supported(i), name)
+      if not is_later and not C.broker_config_is_supported(i) then refused[#refused + 1] = name end
     end
-    assert.same({ "log.cleaner.delete.retention.ms", "log.cleaner.max.compaction.lag.ms", "log.cleaner.min.cleanable.ratio",
-      "log.cleaner.min.compaction.lag.ms" }, refused)
-    for _, name in ipairs(refused) do
+    assert.same({}, refused)
+    for _, name in ipairs { "group.share.session.timeout.ms", "group.streams.session.timeout.ms" } do
       local result, message = set(name, "1")
       assert.equal(C.ERR_CONFIG, result)
       assert.equal(("broker config '%s' is known to Kafka but not supported by Luka yet"):format(name), message)

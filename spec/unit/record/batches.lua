@@ -172,6 +172,9 @@ function M.header(bytes)
   return M.name(C.batch_header_read(copy, #bytes, header)), header
 end
 
+--- Whether a header is that of a control batch.
+function M.is_control(header) return bit.band(header.attributes, C.BATCH_CONTROL) ~= 0 end
+
 --- batch_check() of a byte string: the code's name.
 function M.check(bytes)
   local copy = unit.buffer(bytes)

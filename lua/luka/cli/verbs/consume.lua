@@ -12,6 +12,9 @@ local options = {
   { name = "exit", short = "e", text = "end when all that is there was printed" },
   { name = "partition", short = "p", value = "NUMBER", kind = "integer", min = 0, max = 2147483647,
     text = "read this partition only" },
+  { name = "group", short = "g", value = "NAME",
+    text = "read as a member of this consumer group: its members share the partitions, it goes on where it was, and "
+      .. "what was printed is committed; --from, earliest or latest, says where to begin what it has not read yet" },
   { name = "format", short = "f", value = "FORMAT", text = "how a record is printed, in kcat's manner: %t topic, %p "
     .. "partition, %o offset, %k key, %s value, %K and %S their lengths (-1: null), %h headers, %T timestamp in ms, %% a "
     .. "percent sign, and \\n, \\t, \\0, \\xNN; by default %s\\n" },
@@ -24,9 +27,10 @@ for _, option in ipairs(client.OPTIONS) do options[#options + 1] = option end
 return {
   summary = "print the records of a topic",
   text = {
-    "Prints the value of each record and a newline; other forms with --format and --json. It reads all partitions, without "
-      .. "a group, and goes on with what comes in until Ctrl-C. Records of one partition are in order. It works with any "
-      .. "cluster that speaks Kafka's protocol, and needs librdkafka (Debian package librdkafka1).",
+    "Prints the value of each record and a newline; other forms with --format and --json. It reads all partitions, and "
+      .. "goes on with what comes in until Ctrl-C; with --group it shares them with the other members of a consumer group. "
+      .. "Records of one partition are in order. It works with any cluster that speaks Kafka's protocol, and needs "
+      .. "librdkafka (Debian package librdkafka1).",
     "On a terminal, control characters in keys, values and headers are shown as \\xNN, so that nothing in a record can do "
       .. "anything to it; elsewhere the bytes are as they are.",
     "When standard output is no terminal and standard error is one, a line there shows how far it is.",
@@ -43,6 +47,7 @@ return {
     { "What is there and what comes in", "luka consume greetings" },
     { "The last 10 records of each partition, for jq", "luka consume -o -10 -e --json clicks | jq .value" },
     { "Keys and values since a day", "luka consume -o 2026-01-31 -e -f '%k\\t%s\\n' clicks" },
+    { "As a member of a group: what is printed is not printed again", "luka consume -g reports clicks" },
     { "How many records there are", "luka consume -e -f '\\n' clicks | wc -l" },
   },
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct group_config {
+struct group_settings {
   int32_t group_min_session_timeout_ms;     ///< ms
   int32_t group_max_session_timeout_ms;     ///< ms
   int32_t group_initial_rebalance_delay_ms; ///< ms that the first members of an empty group wait for more

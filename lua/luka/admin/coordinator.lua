@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Requests about groups go to the broker that coordinates them. It may not be there yet (the topic of offsets is made
+-- when somebody first asks who coordinates a group) or still be reading the offsets: then it is asked again for a while,
+-- as clients of Kafka do.
+local calls = require "luka.admin.call"
+local errors = require "luka.errors"
+
+local M = {}
+
+--- The topic that groups and their offsets are kept in.
+M.TOPIC = "__consumer_offsets"
+
+--- How long it is asked again, and how often, ms.
+local PATIENCE_MS, PAUSE_MS = 15000, 100
+
+local LOAD_IN_PROGRESS, NOT_AVAILABLE, NOT_COORDINATOR = 14, 15, 16
+
+--- The first error code of an answer that asks for patience; 0: none.
+local function worst_of(codes)
+  for _, code in ipairs(codes) do
+    if code == LOAD_IN_PROGRESS or code == NOT_AVAILABLE or code == NOT_COORDINATOR then return code end
+  end
+  return 0
+end
+
+---@alias luka.Coordinator.Ask fun(group: string, api: string, body: table, codes_of: fun(answer: table): integer[],
+---   is_look: boolean?): table?
+
+--- Makes the function that asks: `ask(group, api, body, codes_of, is_look)` gives the answer. `codes_of` takes all error
+--- codes out of an answer. With `is_look` nothing is made in order to look at it: where no broker has ever coordinated a
+--- group the answer is nil.
+---
+---@param admin luka.Admin
+---@param call fun(api: string, body: table): table
+---@param transport luka.Transport
+---@return luka.Coordinator.Ask
+function M.new(admin, call, transport)
+  local function exists()
+    for _, topic in ipairs(admin.topics()) do
+      if topic.name == M.TOPIC then return true end
+    end
+    return false
+  end
+
+  return function(group, api, body, codes_of, is_look)
+    local waited = 0
+    while true do
+      local answer = call(api, body)
+      local code = worst_of(codes_of(answer))
+      if code == 0 then return answer end
+      if code ~= LOAD_IN_PROGRESS then
+        if is_look and not exists() then return nil end
+        call("FindCoordinator", { key_type = 0, coordinator_keys = { group } })
+      end
+      if waited >= PATIENCE_MS then
+        errors.raise(calls.error_name(code), 'group "%s": %s', group, calls.sentence(code))
+      end
+      transport:wait(PAUSE_MS)
+      waited = waited + PAUSE_MS
+    end
+  end
+end
+
+return M

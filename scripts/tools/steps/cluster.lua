@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The tools about the cluster itself: elections and reassignments, which one broker can only answer truthfully; features,
+-- the quorum, the cluster's id; and client metrics by their own tool.
+local ASSIGNED = '{"version":1,"partitions":[{"topic":"moved","partition":0,"replicas":[1],"log_dirs":["any"]},'
+  .. '{"topic":"moved","partition":1,"replicas":[1],"log_dirs":["any"]}]}'
+
+return {
+  { "a topic", "topics", "--create --topic moved --partitions 2" },
+  { "elect the preferred leader", "leader-election", "--election-type PREFERRED --topic moved --partition 0" },
+  { "elect an unclean leader", "leader-election", "--election-type UNCLEAN --topic moved --partition 1" },
+  { "elect for all partitions", "leader-election", "--election-type PREFERRED --all-topic-partitions" },
+  { "elect by a file", "leader-election", "--election-type PREFERRED --path-to-json-file @partitions",
+    files = { partitions = '{"partitions":[{"topic":"moved","partition":0},{"topic":"moved","partition":1}]}' } },
+  { "elect for a partition that is not there", "leader-election", "--election-type PREFERRED --topic moved --partition 7" },
+  { "elect for a topic that is not there", "leader-election", "--election-type PREFERRED --topic nothing --partition 0" },
+  { "elect by an unknown type", "leader-election", "--election-type LOUD --topic moved --partition 0" },
+  { "plan a reassignment", "reassign-partitions", "--generate --topics-to-move-json-file @topics --broker-list 1",
+    files = { topics = '{"topics":[{"topic":"moved"}],"version":1}' } },
+  { "plan a reassignment to an unknown broker", "reassign-partitions",
+    "--generate --topics-to-move-json-file @topics --broker-list 1,7", files = { topics = '{"topics":[{"topic":"moved"}],"version":1}' } },
+  { "reassign to where they are", "reassign-partitions", "--execute --reassignment-json-file @assignment",
+    files = { assignment = ASSIGNED } },
+  { "verify it", "reassign-partitions", "--verify --reassignment-json-file @assignment", files = { assignment = ASSIGNED } },
+  { "reassign to an unknown broker", "reassign-partitions", "--execute --reassignment-json-file @assignment",
+    files = { assignment = '{"version":1,"partitions":[{"topic":"moved","partition":0,"replicas":[1,7]}]}' } },
+  { "reassign a partition that is not there", "reassign-partitions", "--execute --reassignment-json-file @assignment",
+    files = { assignment = '{"version":1,"partitions":[{"topic":"moved","partition":7,"replicas":[1]}]}' } },
+  { "list reassignments", "reassign-partitions", "--list" },
+  { "cancel them", "reassign-partitions", "--cancel --reassignment-json-file @assignment", files = { assignment = ASSIGNED } },
+  { "features", "features", "describe", server_first = true },
+  { "upgrade a feature", "features", "upgrade --feature metadata.version=99", server_first = true },
+  { "upgrade an unknown feature", "features", "upgrade --feature no.such.feature=1", server_first = true },
+  { "the quorum", "metadata-quorum", "describe --status", server_first = true },
+  { "the quorum's replicas", "metadata-quorum", "describe --replication", server_first = true },
+  { "the cluster's id", "cluster", "cluster-id" },
+  { "its brokers", "cluster", "list-endpoints" },
+  { "its controllers", "cluster", "list-endpoints --include-fenced-brokers" },
+  { "unregister a broker", "cluster", "unregister --id 7" },
+  { "client metrics, none", "client-metrics", "--list" },
+  { "client metrics, alter", "client-metrics", "--alter --name slow --metrics org.apache.kafka.producer. --interval 30000"
+    .. " --match client_id=a.*" },
+  { "client metrics, list", "client-metrics", "--list" },
+  { "client metrics, describe", "client-metrics", "--describe --name slow" },
+  { "client metrics, delete", "client-metrics", "--delete --name slow" },
+  { "client metrics, describe nothing", "client-metrics", "--describe --name slow" },
+  { "groups, none", "groups", "--list" },
+}
