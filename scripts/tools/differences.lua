@@ -17,6 +17,8 @@ local QUOTAS = "the tool asks for the user's quotas first, and there are none ye
 
 local FEATURES = "Kafka's features are about its own metadata log"
 
+local TOMBSTONES = "of a group that is deleted, Kafka also deletes a record that was never written"
+
 --- Steps that may differ, by file of steps.
 ---@type table<string, table<string, string>>
 M.STEPS = {
@@ -39,7 +41,10 @@ M.STEPS = {
     ["the quorum"] = "Luka's controller has no listener of its own",
   },
   records = {},
-  groups = {},
+  groups = {
+    ["offsets of a group that was made by a reset"] = TOMBSTONES,
+    ["offsets of a modern group"] = TOMBSTONES,
+  },
   members = {},
 }
 
