@@ -17,8 +17,6 @@ local QUOTAS = "the tool asks for the user's quotas first, and there are none ye
 
 local FEATURES = "Kafka's features are about its own metadata log"
 
-local TOMBSTONES = "of a group that is deleted, Kafka also deletes a record that was never written"
-
 --- Steps that may differ, by file of steps.
 ---@type table<string, table<string, string>>
 M.STEPS = {
@@ -41,10 +39,7 @@ M.STEPS = {
     ["the quorum"] = "Luka's controller has no listener of its own",
   },
   records = {},
-  groups = {
-    ["offsets of a group that was made by a reset"] = TOMBSTONES,
-    ["offsets of a modern group"] = TOMBSTONES,
-  },
+  groups = {},
   members = {},
 }
 
