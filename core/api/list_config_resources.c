@@ -34,11 +34,11 @@ static int list_config_wanted(const struct request *req)
     return LIST_CONFIG_METRICS;
   }
   for (int32_t i = 0; i < body->resource_types_count; i++) {
-    int type = body->resource_types[i];
-    if (type <= 0 || (type & LIST_CONFIG_ALL) != type || (type & (type - 1)) != 0) {
+    unsigned type = (uint8_t)body->resource_types[i];
+    if (type == 0 || (type & LIST_CONFIG_ALL) != type || (type & (type - 1)) != 0) {
       return -1;
     }
-    wanted |= type;
+    wanted |= (int)type;
   }
   return wanted == 0 ? LIST_CONFIG_ALL : wanted;
 }

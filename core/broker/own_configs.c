@@ -7,7 +7,7 @@
 
 enum { OWN_ADVERTISED, OWN_BROKER_ID, OWN_LISTENERS, OWN_LOG_DIRS, OWN_NODE_ID };
 
-static void own_configs_set(struct own_configs *configs, int place, const char *name, char *value)
+static void own_configs_set(struct own_configs *configs, int place, const char *name, const char *value)
 {
   configs->entries[place] = (struct config_entry){name, value};
 }

@@ -129,18 +129,6 @@ static bool check_epoch(struct heartbeat *beat, const struct consumer_member *me
   return false;
 }
 
-/// A static member under a new id has what the one before it had, once that has left.
-static void replace_static(struct heartbeat *beat, const struct consumer_member *member)
-{
-  struct consumer_change *change = &beat->change;
-  const struct consumer_member **gone = arena_alloc(change->arena, sizeof *gone);
-  *gone = member;
-  change->gone = gone;
-  change->gone_count = 1;
-  change->next = *member;
-  change->next.id = beat->member_id;
-}
-
 /// @return false: the answer has the error
 static bool find_static(struct heartbeat *beat)
 {
@@ -163,7 +151,7 @@ static bool find_static(struct heartbeat *beat)
     if (member == NULL || wire_string_equal(member->id, id)) {
       change->old = member != NULL ? member : consumer_member_find(change->base, id);
     } else {
-      replace_static(beat, member);
+      consumer_place_static(change, member, id); // has what the one before it had
     }
     return true;
   }
@@ -237,50 +225,6 @@ static bool find_member(struct heartbeat *beat)
 
 // ---- what it wants ----
 
-static int compare_texts(const void *a, const void *b)
-{
-  return consumer_text_compare(*(const struct wire_string *)a, *(const struct wire_string *)b);
-}
-
-static void take_names(struct consumer_change *change, const struct wire_consumer_group_heartbeat_request *body)
-{
-  struct wire_consumer_group_member_metadata_value *metadata = &change->next.metadata;
-  if (body->subscribed_topic_names_count < 0) {
-    return;
-  }
-  int32_t count = body->subscribed_topic_names_count;
-  struct wire_string *names = arena_alloc(change->arena, ((size_t)count + 1) * sizeof *names);
-  if (count > 0) {
-    memcpy(names, body->subscribed_topic_names, (size_t)count * sizeof *names);
-    qsort(names, (size_t)count, sizeof *names, compare_texts);
-  }
-  int32_t kept = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (kept == 0 || !wire_string_equal(names[i], names[kept - 1])) {
-      names[kept++] = names[i];
-    }
-  }
-  metadata->subscribed_topic_names = names;
-  metadata->subscribed_topic_names_count = kept;
-}
-
-/// Two of the same member. @param[out] has_new_names  its topics differ
-static bool same_metadata(const struct wire_consumer_group_member_metadata_value *a,
-                          const struct wire_consumer_group_member_metadata_value *b, bool *has_new_names)
-{
-  *has_new_names = a->subscribed_topic_names_count != b->subscribed_topic_names_count;
-  for (int32_t i = 0; i < a->subscribed_topic_names_count && !*has_new_names; i++) {
-    *has_new_names = !wire_string_equal(a->subscribed_topic_names[i], b->subscribed_topic_names[i]);
-  }
-  return !*has_new_names && wire_string_equal(a->instance_id, b->instance_id) &&
-         wire_string_equal(a->rack_id, b->rack_id) && wire_string_equal(a->client_id, b->client_id) &&
-         wire_string_equal(a->client_host, b->client_host) &&
-         wire_string_equal(a->subscribed_topic_regex, b->subscribed_topic_regex) &&
-         a->rebalance_timeout_ms == b->rebalance_timeout_ms &&
-         wire_string_equal(a->server_assignor, b->server_assignor) &&
-         (a->classic_member_metadata == NULL) == (b->classic_member_metadata == NULL);
-}
-
 static struct wire_string set_or(struct wire_string text, struct wire_string otherwise)
 {
   return text.length >= 0 ? text : otherwise;
@@ -294,9 +238,6 @@ static void update_member(struct heartbeat *beat, bool *bump)
   struct group_request *request = beat->request;
   const struct wire_consumer_group_heartbeat_request *body = request->body;
   struct consumer_change *change = &beat->change;
-  const struct consumer_member *before = change->old != NULL      ? change->old
-                                         : change->gone_count > 0 ? change->gone[0]
-                                                                  : NULL;
   struct wire_consumer_group_member_metadata_value *metadata = &change->next.metadata;
   metadata->instance_id = set_or(body->instance_id, metadata->instance_id);
   metadata->rack_id = set_or(body->rack_id, metadata->rack_id);
@@ -309,22 +250,10 @@ static void update_member(struct heartbeat *beat, bool *bump)
   if (body->rebalance_timeout_ms != -1) {
     metadata->rebalance_timeout_ms = body->rebalance_timeout_ms;
   }
-  take_names(change, body);
-  bool has_new_names = before == NULL && body->subscribed_topic_names_count > 0;
-  bool is_same = before != NULL && same_metadata(&before->metadata, metadata, &has_new_names);
-  if (!is_same || change->old == NULL) {
-    consumer_write_member(change, &change->next);
+  if (body->subscribed_topic_names_count >= 0) {
+    consumer_take_names(change, body->subscribed_topic_names, body->subscribed_topic_names_count);
   }
-  change->has_new_subscription = has_new_names || consumer_text_compare(before->metadata.subscribed_topic_regex,
-                                                                        metadata->subscribed_topic_regex) != 0;
-  *bump = has_new_names;
-  if (before != NULL && !wire_string_equal(before->metadata.server_assignor, metadata->server_assignor)) {
-    int32_t count = 0;
-    const struct consumer_member *const *members = consumer_change_members(change, &count);
-    const struct assignor *assignor = consumer_preferred_assignor(members, count);
-    *bump |= assignor != consumer_preferred_assignor((const struct consumer_member *const *)change->base->members,
-                                                     change->base->member_count);
-  }
+  consumer_update_member(change, bump);
 }
 
 static void take_owned(struct heartbeat *beat)
@@ -396,10 +325,10 @@ static void answer(struct group *group, void *arg, int16_t error, int64_t now_ms
     consumer->topics_version = beat->change.are_topics_seen ? beat->change.topics_version : consumer->topics_version;
     consumer->regex_ms = beat->change.has_regex_refresh ? beat->change.now_ms : consumer->regex_ms;
   }
+  if (beat->change.write != NULL) {
+    consumer_migration_settle(group, error, now_ms);
+  }
   if (consumer != NULL) {
-    if (beat->change.write != NULL) {
-      consumer_look_at_timers(consumer, now_ms);
-    }
     struct consumer_member *member = consumer_member_find(consumer, beat->member_id);
     if (member != NULL) {
       consumer_session_start(member, now_ms);
@@ -461,6 +390,12 @@ void consumer_heartbeat(struct group_shard *shard, struct group *group, struct g
     consumer_leave(shard, group, request, now_ms);
     return;
   }
+  bool is_join = body->member_epoch == CONSUMER_JOIN_EPOCH;
+  if (is_join && group != NULL && group->kind == GROUP_CLASSIC && group->flight_count > 0) {
+    // What a classic group is depends on what it is writing.
+    list_append(&group->waiting, &request->link);
+    return;
+  }
   struct heartbeat *beat = arena_zalloc(request->arena, sizeof *beat);
   beat->request = request;
   beat->member_id = body->member_id;
@@ -469,7 +404,6 @@ void consumer_heartbeat(struct group_shard *shard, struct group *group, struct g
     group_new_uuid_text(shard, text);
     beat->member_id = wire_string_from(arena_strndup(request->arena, text, sizeof text - 1));
   }
-  bool is_join = body->member_epoch == CONSUMER_JOIN_EPOCH;
   const char *why = consumer_migration_begin(&beat->migration, shard, group, request, is_join);
   if (why != NULL) {
     consumer_heartbeat_no_group(request, why);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/slog.h"
+#include "coordinator/consumer_migrate.h"
 #include "coordinator/consumer_private.h"
 #include "wire/consumer_group_heartbeat.h"
 #include "wire/error_codes.h"
@@ -48,9 +49,7 @@ static void left(struct group *group, void *arg, int16_t error, int64_t now_ms)
     consumer_heartbeat_fail(request, error, NULL);
   }
   struct group_shard *shard = group->shard;
-  if (group->kind == GROUP_CONSUMER) {
-    consumer_look_at_timers(group->consumer, now_ms);
-  }
+  consumer_migration_settle(group, error, now_ms);
   group_answer(shard, request);
 }
 
@@ -115,7 +114,7 @@ void consumer_leave(struct group_shard *shard, struct group *group, struct group
     consumer_write_current(&change, &change.next);
   } else {
     slog_debug("group '%s': member %.*s leaves", group->id, member->id.length, member->id.data);
-    consumer_write_departure(&change, &member, 1);
+    consumer_migration_departure(&change, &member, 1);
   }
   group_write_submit(consumer_change_write(&change), now_ms);
 }
@@ -125,10 +124,7 @@ void consumer_leave(struct group_shard *shard, struct group *group, struct group
 static void fenced(struct group *group, void *arg, int16_t error, int64_t now_ms)
 {
   (void)arg;
-  (void)error; // when it was not written, the member's timers begin anew
-  if (group->kind == GROUP_CONSUMER) {
-    consumer_look_at_timers(group->consumer, now_ms);
-  }
+  consumer_migration_settle(group, error, now_ms); // when it was not written, the member's timers begin anew
 }
 
 void consumer_fence(struct consumer_member *member, struct group_timer *timer, const char *why, int64_t now_ms)
@@ -143,7 +139,7 @@ void consumer_fence(struct consumer_member *member, struct group_timer *timer, c
   struct consumer_change change;
   consumer_change_begin(&change, group, member->consumer, &arena, fenced, NULL, now_ms);
   const struct consumer_member *gone = member;
-  consumer_write_departure(&change, &gone, 1);
+  consumer_migration_departure(&change, &gone, 1);
   group_write_submit(consumer_change_write(&change), now_ms);
   arena_destroy(&arena);
 }

@@ -23,8 +23,17 @@ struct consumer_migration {
 const char *consumer_migration_begin(struct consumer_migration *migration, struct group_shard *shard,
                                      struct group *group, struct group_request *request, bool is_join);
 
-/// Writes the end of the classic group, and its members as those of a consumer group.
+/// Writes the end of the classic group, and its members as those of a consumer group. Requests that wait in it are told
+/// to join again.
 void consumer_migration_write(struct consumer_migration *migration, struct consumer_change *change);
 
 /// Frees what was made.
 void consumer_migration_end(struct consumer_migration *migration);
+
+/// Members go. When all that are left speak the classic protocol, the group becomes a classic one, otherwise
+/// consumer_write_departure().
+void consumer_migration_departure(struct consumer_change *change, const struct consumer_member *const *members,
+                                  int32_t count);
+
+/// A write that may have changed the kind is done, or failed: timers, and the rebalance of a group that is classic now.
+void consumer_migration_settle(struct group *group, int16_t error, int64_t now_ms);

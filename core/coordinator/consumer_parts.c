@@ -108,6 +108,14 @@ void consumer_parts_append(struct consumer_parts *parts, const struct consumer_p
   }
 }
 
+void consumer_parts_own(struct consumer_parts *own, struct consumer_parts *parts)
+{
+  consumer_parts_sort(parts);
+  mem_free(own->items);
+  own->count = parts->count;
+  own->items = parts->count > 0 ? mem_dup(parts->items, (size_t)parts->count * sizeof *parts->items) : NULL;
+}
+
 int32_t consumer_parts_topic(const struct consumer_parts *parts, int32_t *at)
 {
   int32_t begin = *at;

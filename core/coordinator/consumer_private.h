@@ -156,6 +156,9 @@ void consumer_parts_add(struct consumer_parts *parts, const struct uuid *topic, 
 /// All of `from`, with their epochs.
 void consumer_parts_append(struct consumer_parts *parts, const struct consumer_parts *from);
 
+/// Takes partitions, which it sorts, as a member's own: copied to the heap.
+void consumer_parts_own(struct consumer_parts *own, struct consumer_parts *parts);
+
 /// Steps through topics: those from `*at` on that have one topic. @return how many; 0: no more
 int32_t consumer_parts_topic(const struct consumer_parts *parts, int32_t *at);
 /// How many topics there are.
@@ -221,6 +224,47 @@ void consumer_write_regex(struct consumer_change *change, const struct consumer_
 void consumer_write_regex_tombstone(struct consumer_change *change, struct wire_string text);
 /// The three tombstones of a member.
 void consumer_write_member_tombstones(struct consumer_change *change, struct wire_string member_id);
+
+// ---- consumer_member.c ----
+
+/// Sorts names, and drops what is there twice. @return how many are left
+int32_t consumer_sort_names(struct wire_string *names, int32_t count);
+
+/// Takes topic names as those of `next`.
+void consumer_take_names(struct consumer_change *change, const struct wire_string *from, int32_t count);
+
+/// Who `next` was so far, under whatever id; NULL: it is new.
+const struct consumer_member *consumer_change_before(const struct consumer_change *change);
+
+/// Writes `next` when it is new or says something else than before.
+///
+/// @param[out] bump  the group is to rebalance for it
+void consumer_update_member(struct consumer_change *change, bool *bump);
+
+/// Makes `next` of a static member that comes under another id: it has what that had, and takes its place.
+void consumer_place_static(struct consumer_change *change, const struct consumer_member *member, struct wire_string id);
+
+// ---- consumer_protocol.c: the bytes in requests of the classic protocol ----
+
+/// What a member says in a JoinGroup.
+struct consumer_subscription {
+  const struct wire_string *topics; ///< topic names, borrowed from the bytes
+  int32_t topic_count;              ///< how many
+  struct wire_string rack;          ///< may be null
+  struct consumer_parts owned;      ///< partitions that it holds, in the arena
+};
+
+/// @return 0, ERR_TRUNCATED, ERR_MALFORMED ...
+int consumer_read_subscription(const struct group_shard_topics *topics, struct wire_bytes bytes, struct arena *arena,
+                               struct consumer_subscription *out);
+
+/// The partitions of an assignment, those of topics that are there; none when it cannot be read.
+void consumer_read_assignment(const struct group_shard_topics *topics, struct wire_bytes bytes, struct arena *arena,
+                              struct consumer_parts *out);
+
+/// An assignment as bytes, in the arena. @param subscription  what the member said: its version is the answer's
+struct wire_bytes consumer_write_assignment(const struct group_shard_topics *topics, const struct consumer_parts *parts,
+                                            struct wire_bytes subscription, struct arena *arena);
 
 // ---- consumer_rebalance.c: subscriptions, topics, the target ----
 

@@ -127,9 +127,7 @@ static void refresh(struct consumer_change *change, bool *bump)
 void consumer_update_regexes(struct consumer_change *change, bool *bump)
 {
   const struct consumer_group *base = change->base;
-  const struct consumer_member *before = change->old != NULL      ? change->old
-                                         : change->gone_count > 0 ? change->gone[0]
-                                                                  : NULL;
+  const struct consumer_member *before = consumer_change_before(change);
   struct wire_string old_text = before != NULL ? before->metadata.subscribed_topic_regex : wire_string_from("");
   struct wire_string text = change->next.metadata.subscribed_topic_regex;
   if (consumer_text_compare(old_text, text) != 0) {

@@ -45,37 +45,6 @@ static int replay_keep(const struct wire_codec *codec, void *out, const struct r
   return replay_read(codec, out, bytes, value->size, value->version, kept);
 }
 
-/// Takes sorted partitions as a member's own.
-static void replay_parts(struct consumer_parts *own, struct consumer_parts *parts)
-{
-  consumer_parts_sort(parts);
-  mem_free(own->items);
-  own->count = parts->count;
-  own->items = parts->count > 0 ? mem_dup(parts->items, (size_t)parts->count * sizeof *parts->items) : NULL;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-  return consumer_text_compare(*(const struct wire_string *)a, *(const struct wire_string *)b);
-}
-
-/// Sorts names, and drops what is there twice. @return how many are left
-static int32_t sort_names(const struct wire_string *names, int32_t count)
-{
-  struct wire_string *own = (struct wire_string *)names; // decoded into memory of the record
-  if (count < 2) {
-    return count;
-  }
-  qsort(own, (size_t)count, sizeof *own, compare_texts);
-  int32_t kept = 1;
-  for (int32_t i = 1; i < count; i++) {
-    if (!wire_string_equal(own[i], own[kept - 1])) {
-      own[kept++] = own[i];
-    }
-  }
-  return kept;
-}
-
 // ---- one kind after another ----
 
 static int replay_group(struct group_shard *shard, struct wire_string id, const struct replay_value *value)
@@ -153,8 +122,9 @@ static int replay_member(struct group_shard *shard, struct wire_string id, struc
   if (result < 0) {
     return result;
   }
+  // Decoded into memory of the record.
   message.subscribed_topic_names_count =
-      sort_names(message.subscribed_topic_names, message.subscribed_topic_names_count);
+      consumer_sort_names((struct wire_string *)message.subscribed_topic_names, message.subscribed_topic_names_count);
   struct consumer_member *member = replay_obtain(shard, id, member_id);
   arena_destroy(&member->arena);
   member->arena = kept;
@@ -171,7 +141,7 @@ static int replay_target(struct group_shard *shard, struct wire_string id, struc
   if (value->bytes == NULL) {
     struct consumer_member *member = replay_find(shard, id, member_id);
     if (member != NULL) {
-      replay_parts(&member->target, &parts);
+      consumer_parts_own(&member->target, &parts);
     }
     return 0;
   }
@@ -188,7 +158,7 @@ static int replay_target(struct group_shard *shard, struct wire_string id, struc
         consumer_parts_add(&parts, &message.topic_partitions[i].topic_id, message.topic_partitions[i].partitions[j], 0);
       }
     }
-    replay_parts(&replay_obtain(shard, id, member_id)->target, &parts);
+    consumer_parts_own(&replay_obtain(shard, id, member_id)->target, &parts);
   }
   arena_destroy(&scratch);
   return result;
@@ -233,8 +203,8 @@ static int replay_current(struct group_shard *shard, struct wire_string id, stru
                 &assigned);
     read_topics(message.partitions_pending_revocation, message.partitions_pending_revocation_count,
                 message.member_epoch, &scratch, &pending);
-    replay_parts(&member->assigned, &assigned);
-    replay_parts(&member->pending, &pending);
+    consumer_parts_own(&member->assigned, &assigned);
+    consumer_parts_own(&member->pending, &pending);
     member->epoch = message.member_epoch;
     member->previous_epoch = message.previous_member_epoch;
     member->state = message.state;
@@ -260,7 +230,7 @@ static int replay_regex(struct group_shard *shard, struct wire_string id, struct
   if (result < 0) {
     return result;
   }
-  message.topics_count = sort_names(message.topics, message.topics_count);
+  message.topics_count = consumer_sort_names((struct wire_string *)message.topics, message.topics_count);
   struct consumer_regex *regex = consumer_regex_obtain(consumer_obtain(group_obtain(shard, id)), text);
   arena_destroy(&regex->arena);
   regex->arena = kept;

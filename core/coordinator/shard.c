@@ -302,7 +302,8 @@ void group_shard_stop(struct group_shard *shard, int16_t error)
   group_timer_stop(shard, &shard->expiry_timer);
   group_writes_stop(shard, error);
   for (uint32_t i = 0; i < shard->slot_count; i++) {
-    for (struct group *group = shard->slots[i]; group != NULL; group = group->next) {
+    for (struct group *group = shard->slots[i], *next = NULL; group != NULL; group = next) {
+      next = group->next; // it may go when nothing waits in it any more
       LIST_EACH_SAFE(&group->waiting, node) {
         list_remove(node);
         struct group_request *request = CONTAINER_OF(node, struct group_request, link);

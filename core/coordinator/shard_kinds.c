@@ -81,10 +81,10 @@ static const struct group_kind_calls GROUP_KINDS[GROUP_KIND_COUNT] = {
 };
 
 static const struct group_route GROUP_ROUTES[] = {
-    {WIRE_API_JOIN_GROUP, true, false, classic_join, NULL},
-    {WIRE_API_SYNC_GROUP, true, false, classic_sync, NULL},
-    {WIRE_API_HEARTBEAT, true, false, classic_heartbeat, NULL},
-    {WIRE_API_LEAVE_GROUP, true, false, classic_leave, NULL},
+    {WIRE_API_JOIN_GROUP, true, false, classic_join, consumer_classic_join},
+    {WIRE_API_SYNC_GROUP, true, false, classic_sync, consumer_classic_sync},
+    {WIRE_API_HEARTBEAT, true, false, classic_heartbeat, consumer_classic_heartbeat},
+    {WIRE_API_LEAVE_GROUP, true, false, classic_leave, consumer_classic_leave},
     {WIRE_API_DESCRIBE_GROUPS, true, false, classic_describe, NULL},
     {WIRE_API_OFFSET_COMMIT, true, false, offset_commit_serve, NULL},
     {WIRE_API_OFFSET_FETCH, false, false, offset_fetch_serve, NULL},

@@ -198,6 +198,9 @@ static int mover_checkpoint(struct log_mover *mover)
     log_note_cleaning(mover->entry->log, 0); // the new directory has no recovery point yet to take holes for granted by
   }
   for (int which = 0; which < LOG_DIR_CHECKPOINT_COUNT; which++) {
+    if (which == LOG_DIR_CLEAN_OFFSETS && log_clean_offset(mover->entry->log) < 0) {
+      continue; // it was never cleaned: there is nothing to say
+    }
     TRY(log_checkpoints_write(mgr, log_entry_dir(mover->entry), which));
     pthread_mutex_lock(&mgr->lock);
     mgr->writers[mover->to - mgr->dirs].is_stale[which] = true;

@@ -9,6 +9,15 @@
 #include "metadata/image.h"
 #include "metadata/image_private.h"
 
+/// Copies a text to where there is room for it, and moves on.
+static const char *put_text(char **at, const char *text)
+{
+  size_t size = strlen(text) + 1;
+  char *copy = memcpy(*at, text, size);
+  *at += size;
+  return copy;
+}
+
 struct metadata_entity *metadata_entity_new(enum metadata_entity_kind kind, const char *name, size_t name_length,
                                             const struct config_entry *entries, int32_t entry_count)
 {
@@ -27,10 +36,8 @@ struct metadata_entity *metadata_entity_new(enum metadata_entity_kind kind, cons
   entity->entry_count = entry_count;
   texts += name_length + 1;
   for (int32_t i = 0; i < entry_count; i++) {
-    copies[i].name = strcpy(texts, entries[i].name);
-    texts += strlen(texts) + 1;
-    copies[i].value = strcpy(texts, entries[i].value);
-    texts += strlen(texts) + 1;
+    copies[i].name = put_text(&texts, entries[i].name);
+    copies[i].value = put_text(&texts, entries[i].value);
   }
   return entity;
 }

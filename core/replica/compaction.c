@@ -24,8 +24,8 @@ static void compaction_add(struct compaction_list *list, struct partition *part)
     list->infos = mem_realloc(list->infos, (size_t)list->room * sizeof *list->infos);
   }
   struct compaction_info *info = &list->infos[list->count];
-  int result =
-      log_manager_cleaning(replica_manager_logs(list->manager), part->log, state.last_stable_offset, &info->cleaning);
+  int64_t stable = state.last_stable_offset < state.high_watermark ? state.last_stable_offset : state.high_watermark;
+  int result = log_manager_cleaning(replica_manager_logs(list->manager), part->log, stable, &info->cleaning);
   if (result == 0 && partition_try_ref(part)) {
     info->part = part;
     list->count++;

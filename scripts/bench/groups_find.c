@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Before anything else, a client asks who coordinates its group; the first question has the broker create the topic of
-// offsets.
+// offsets, whose partitions it then has to load.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +13,7 @@
 #include "wire/apis.h"
 #include "wire/error_codes.h"
 #include "wire/find_coordinator.h"
+#include "wire/offset_fetch.h"
 
 enum {
   FIND_KEYS = 1000,    ///< groups of one FindCoordinator
@@ -52,6 +53,34 @@ static int find_some(const struct groups_run *run, int fd, int first, int count,
   return missing;
 }
 
+/// One OffsetFetch about nothing: how many of the groups are still being loaded, or ERR_*.
+static int load_some(const struct groups_run *run, int fd, int first, int count, struct arena *arena)
+{
+  struct wire_offset_fetch_request_offset_fetch_request_group *groups =
+      arena_zalloc(arena, sizeof *groups * (size_t)count);
+  for (int i = 0; i < count; i++) {
+    char *name = arena_alloc(arena, GROUPS_NAME_BYTES);
+    groups_name(run, first + i, name);
+    wire_offset_fetch_request_offset_fetch_request_group_init(&groups[i]);
+    groups[i].group_id = wire_string_from(name);
+  }
+  struct wire_offset_fetch_request request;
+  wire_offset_fetch_request_init(&request);
+  request.groups = groups;
+  request.groups_count = count;
+  struct wire_offset_fetch_response response;
+  TRY(client_call(fd, WIRE_API_OFFSET_FETCH, GROUPS_VERSION_OFFSET_FETCH, &request, &response, arena));
+  int missing = 0;
+  for (int i = 0; i < response.groups_count; i++) {
+    int16_t code = response.groups[i].error_code;
+    if (code != WIRE_NONE && !wire_error_is_retriable(code)) {
+      return error_set(ERR_INVALID, "OffsetFetch: %s", wire_error_name(code));
+    }
+    missing += code != WIRE_NONE;
+  }
+  return missing;
+}
+
 int groups_find(const struct groups_run *run)
 {
   int fd = -1;
@@ -62,6 +91,10 @@ int groups_find(const struct groups_run *run)
   for (int at = 0; result >= 0 && at < run->options->groups;) {
     int count = run->options->groups - at < FIND_KEYS ? run->options->groups - at : FIND_KEYS;
     result = find_some(run, fd, at, count, &arena);
+    arena_reset(&arena);
+    if (result == 0) {
+      result = load_some(run, fd, at, count, &arena);
+    }
     arena_reset(&arena);
     if (result == 0) {
       at += count;

@@ -40,7 +40,7 @@ struct groups_usage {
 /// Writes the name of group number `g`.
 void groups_name(const struct groups_run *run, int g, char name[GROUPS_NAME_BYTES]);
 
-/// Asks for the coordinators of all groups until each has one.
+/// Asks for the coordinators of all groups until each has one that has loaded it.
 ///
 /// @return 0; ERR_INVALID: it is not the broker that this program is connected to; ERR_TIMEOUT
 int groups_find(const struct groups_run *run);

@@ -258,7 +258,8 @@ static const struct option LONG_OPTIONS[] = {
 int load_options_parse(int argc, char **argv, struct load_options *options)
 {
   double partitions = 1, replication = -1, connections = 1, depth = 1, threads = 1, seconds = 10, requests = 0;
-  double active = 0, idle_connections = 0, rate = 0, records = 1, record_bytes = 100, batch_bytes = 0, acks = -1, keys = 0;
+  double active = 0, idle_connections = 0, rate = 0, records = 1, record_bytes = 100, batch_bytes = 0, acks = -1,
+         keys = 0;
   double max_bytes = 50 * 1024 * 1024, partition_max_bytes = 1024 * 1024, min_bytes = 1, max_wait_ms = 500;
   const struct number_option numbers[] = {
       {"partitions", 1, 100000, &partitions},

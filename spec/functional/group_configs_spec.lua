@@ -115,7 +115,8 @@ describe("Configs of groups", function()
     { "consumer.heartbeat.interval.ms", "4999", "consumer.heartbeat.interval.ms must be in the range 5000 to 15000 inclusive." },
     { "consumer.heartbeat.interval.ms", "15001", "consumer.heartbeat.interval.ms must be in the range 5000 to 15000 inclusive." },
     { "consumer.heartbeat.interval.ms", "15000" },
-    { "consumer.assignment.interval.ms", "-1", "Invalid value -1 for configuration consumer.assignment.interval.ms: Value must be at least 0" },
+    { "consumer.assignment.interval.ms", "-1",
+      "Invalid value -1 for configuration consumer.assignment.interval.ms: Value must be at least 0" },
     { "consumer.assignment.interval.ms", "15001", "consumer.assignment.interval.ms must be in the range 0 to 15000 inclusive." },
     { "consumer.assignment.interval.ms", "0" },
     { "no.such", "1", "Unknown group config name: no.such" },
@@ -132,10 +133,12 @@ describe("Configs of groups", function()
     { "share.auto.offset.reset", "by_duration:P1H", reset:format("by_duration:P1H", "by_duration:P1H") },
     { "share.delivery.count.limit", "1", "Invalid value 1 for configuration share.delivery.count.limit: Value must be at least 2" },
     { "share.delivery.count.limit", "11", "share.delivery.count.limit must be in the range 2 to 10 inclusive." },
-    { "share.isolation.level", "x", "Invalid value x for configuration share.isolation.level: String must be one of: read_committed, read_uncommitted" },
+    { "share.isolation.level", "x",
+      "Invalid value x for configuration share.isolation.level: String must be one of: read_committed, read_uncommitted" },
     { "share.partition.max.record.locks", "4001", "share.partition.max.record.locks must be in the range 100 to 4000 inclusive." },
     { "share.record.lock.duration.ms", "14999", "share.record.lock.duration.ms must be in the range 15000 to 60000 inclusive." },
-    { "share.renew.acknowledge.enable", "x", "Invalid value x for configuration share.renew.acknowledge.enable: Expected value to be either true or false" },
+    { "share.renew.acknowledge.enable", "x",
+      "Invalid value x for configuration share.renew.acknowledge.enable: Expected value to be either true or false" },
     { "streams.assignor.name", "x", "streams.assignor.name 'x' is not a registered task assignor. Registered assignors are: [sticky]." },
     { "streams.assignor.name", "sticky" },
     { "streams.num.standby.replicas", "3", "streams.num.standby.replicas must be less than or equal to 2" },
@@ -216,7 +219,8 @@ describe("Configs of groups", function()
 
     it("refuse the empty name and lists", function()
       assert.same({ 42, "Subscription name can't be empty" }, { change(METRICS, "", {}) })
-      assert.same({ 40, "Can't APPEND to key metrics because its type is not LIST." }, { change(METRICS, "m", { { "metrics", APPEND, "c" } }) })
+      assert.same({ 40, "Can't APPEND to key metrics because its type is not LIST." },
+        { change(METRICS, "m", { { "metrics", APPEND, "c" } }) })
     end)
   end)
 end)

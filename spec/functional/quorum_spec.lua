@@ -120,7 +120,8 @@ describe("DescribeQuorum", function()
 
     for version = 0, 2 do
       it(("refuses features and levels that there are not, in version %d"):format(version), function()
-        assert.same({ 95, prefix:format(1, "no.such") .. "Local controller 1 does not support this feature." }, { update(version, "no.such", 1) })
+        assert.same({ 95, prefix:format(1, "no.such") .. "Local controller 1 does not support this feature." },
+          { update(version, "no.such", 1) })
         assert.same({ 95, prefix:format(-1, "metadata.version") .. "A feature version cannot be less than 0." },
           { update(version, "metadata.version", -1) })
         assert.same({ 95, prefix:format(33, "metadata.version") .. "Local controller 1 does not support this feature." },

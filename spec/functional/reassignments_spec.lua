@@ -73,7 +73,8 @@ describe("Reassignments", function()
   end
 
   it("are none under way, whatever is asked for", function()
-    for _, topics in ipairs { wire.NULL, {}, { { name = "a", partition_indexes = { 0, 9 } } }, { { name = "no", partition_indexes = { 0 } } } } do
+    for _, topics in ipairs { wire.NULL, {}, { { name = "a", partition_indexes = { 0, 9 } } },
+      { { name = "no", partition_indexes = { 0 } } } } do
       local answer = client:ask("ListPartitionReassignments", 0, { timeout_ms = 1000, topics = topics })
       assert.same({ 0, {} }, { answer.error_code, answer.topics })
       assert.is_nil(answer.error_message)

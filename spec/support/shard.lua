@@ -274,6 +274,14 @@ function Shard:reloaded(options)
   return made
 end
 
+--- What the log says about all groups.
+function Shard:log_dump()
+  local made = self:reloaded()
+  local text = made:dump_all()
+  made:close()
+  return text
+end
+
 --- Ends it: what waits is answered with an error; nothing may be left of it.
 function Shard:stop(error_code)
   C.group_shard_stop(self.shard, error_code or 16)

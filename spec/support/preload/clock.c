@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into a broker by spec/support/clock.lua: its calendar is ahead by LUKA_CLOCK_AHEAD_MS, so that what takes days
-// can be looked at after a restart. The clock that only counts up is left alone.
+// Preloaded into a broker by spec/support/clock.lua: its calendar is ahead by LUKA_CLOCK_AHEAD_MS, so that what takes
+// days can be looked at after a restart. The clock that only counts up is left alone.
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -48,7 +48,7 @@ describe("an offset of a group without members", function()
     assert.same({ "g" }, s:groups())
     s:advance(3 * DAY)
     assert.same({}, s:groups())
-    assert.equal("", s:reloaded():dump_all())
+    assert.equal("", s:log_dump())
   end)
 
   it("goes by its own time when the commit said how long", function()
@@ -106,7 +106,7 @@ describe("a group", function()
     for partition = 0, 2 do commit(s, "g", "t", partition, 5) end
     assert.equal(0, delete("g").errorCode)
     assert.same({}, s:groups())
-    assert.equal("", s:reloaded():dump_all())
+    assert.equal("", s:log_dump())
   end)
 
   it("that is not there cannot be deleted", function()

@@ -103,7 +103,7 @@ describe("A swap", function()
       cleaning.roll(log)
     end
     -- The hooks of a pass are called in between; a truncation comes between the two steps of the appender.
-    local steps, callback = 0, nil
+    local steps, callback = 0
     callback = ffi.cast("int (*)(void *, void (*)(void *), void *)", function(_, change, arg)
       steps = steps + 1
       if steps == 3 then assert(C.log_truncate_to(log.log, 5, logs.NOW) == 0) end
@@ -129,7 +129,7 @@ describe("A swap", function()
       cleaning.roll(log)
     end
     for _, at in ipairs { 2, 3 } do
-      local steps, callback = 0, nil
+      local steps, callback = 0
       callback = ffi.cast("int (*)(void *, void (*)(void *), void *)", function(_, change, arg)
         steps = steps + 1
         if steps == at then assert(C.log_delete_before(log.log, log:start_offset() + 1, logs.NOW) == 1) end

@@ -2,9 +2,8 @@
 -- Compaction against a model: random batches of random keys, tombstones, records without keys, codecs, producers and
 -- transactions, cleaned again and again as time goes on, with starts in between. The model keeps Kafka's rules (KIP-534) in
 -- its own way, and says before each pass what has to be left. CLEAN_SEED=n runs one seed alone.
-local ffi = require "ffi"
 local cleaning = require "spec.unit.log.cleaning"
-local logs, L = cleaning.logs, cleaning.L
+local L = cleaning.L
 local NULL = cleaning.NULL
 
 local SEEDS, ROUNDS = 12, 8

@@ -45,7 +45,8 @@ describe("a cleaned log", function()
     for i = 1, 60 do cleaning.put(log, { { "k" .. i % 5, ("v"):rep(100) } }) end
     cleaning.roll(log)
     local before = #log:segments()
-    assert(cleaning.clean(log))
+    -- Segments are grouped by what they had, so the second pass finds them small.
+    for _ = 1, 2 do assert(cleaning.clean(log)) end
     local bases = log:segments()
     assert.is_true(before > 4)
     assert.is_true(#bases < before)
@@ -154,7 +155,7 @@ describe("a cleaned log", function()
     for i = 1, 3000 do cleaning.put(log, { { "k" .. i, "1" } }) end
     for i = 1, 3000 do cleaning.put(log, { { "k" .. i, "2" } }) end
     cleaning.roll(log)
-    local passes, counts = 0, nil
+    local passes, counts = 0
     repeat
       counts = assert(cleaning.clean(log, { settings = { map_bytes = 32768 } }))
       assert.is_true(counts["end"] > counts.first)

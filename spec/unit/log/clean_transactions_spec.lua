@@ -3,7 +3,7 @@
 -- is left and their time has come, and the last batch of each producer stays, empty if it has to.
 local ffi = require "ffi"
 local cleaning = require "spec.unit.log.cleaning"
-local logs, L = cleaning.logs, cleaning.L
+local L = cleaning.L
 local C = cleaning.C
 
 local RETENTION = 1000

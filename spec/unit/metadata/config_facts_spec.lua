@@ -68,6 +68,11 @@ describe("The broker configs", function()
   -- Where Luka has another default, or refuses what would make no sense.
   local OWN = {
     ["default.replication.factor"] = { low = "1", high = "32767" },
+    ["group.consumer.assignors"] = { kind = "STRING" }, -- the order counts, which sets of words do not keep
+    ["group.consumer.migration.policy"] = { valid = "disabled, downgrade, upgrade, bidirectional" },
+    ["group.initial.rebalance.delay.ms"] = { default = "0" },
+    ["offsets.topic.compression.codec"] = { low = "0", high = "4" },
+    ["offsets.topic.replication.factor"] = { kind = "INT", high = "32767" },
     ["max.connections"] = { low = "1" }, ["queued.max.request.bytes"] = { default = "null" },
     ["replica.high.watermark.checkpoint.interval.ms"] = { low = "1" },
     ["socket.listen.backlog.size"] = { default = "1024" },

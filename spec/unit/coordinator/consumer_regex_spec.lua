@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Subscriptions by regular expression, which the broker resolves; words of errors as Apache Kafka 4.4.0's.
+local ffi = require "ffi"
+local consumer = require "spec.support.consumer_group"
+local shard = require "spec.support.shard"
+local unit = require "spec.support.unit"
+local C = unit.load "coordinator/group_regex.h"
+
+local INVALID_REGULAR_EXPRESSION, GROUP_SUBSCRIBED_TO_TOPIC = 128, 86
+local beat = consumer.beat
+
+local function join(s, member, regex, more)
+  more = more or {}
+  more.subscribedTopicRegex = regex
+  return consumer.join(s, "g", member, more.names or {}, more)
+end
+
+describe("an expression", function()
+  local function compile(text)
+    local why = ffi.new "const char *[1]"
+    local regex = C.group_regex_new(text, #text, why)
+    return regex ~= nil and regex or nil, why[0] ~= nil and ffi.string(why[0]) or nil
+  end
+
+  it("matches whole names", function()
+    local regex = compile "ab.*"
+    assert.is_true(C.group_regex_matches(regex, "abc", 3))
+    assert.is_false(C.group_regex_matches(regex, "xabc", 4))
+    C.group_regex_delete(regex)
+  end)
+
+  it("that is none is told why, in Kafka's words", function()
+    for text, why in pairs {
+      ["["] = "missing closing ]", ["("] = "missing closing )", [")"] = "regexp/syntax: internal error",
+      ["*"] = "missing argument to repetition operator", ["a**"] = "invalid nested repetition operator",
+      ["\\"] = "trailing backslash at end of expression", ["a{2000}"] = "invalid repeat count",
+      ["(?P<n"] = "invalid named capture", ["[z-a]"] = "invalid character class range",
+      ["\\8"] = "invalid escape sequence", ["(?z)"] = "invalid or unsupported Perl syntax",
+    } do
+      local regex, said = compile(text)
+      assert.is_nil(regex)
+      assert.equal(why, said)
+    end
+  end)
+
+  it("has a limit of length and of memory, and takes time by the length of the text alone", function()
+    assert.same({ nil, "expression too large" }, { compile(("a"):rep(4097)) })
+    assert.same({ nil, "expression too large" }, { compile "(\\pL{30}){30}" })
+    local regex = assert(compile "(a*)*b")
+    local name = ("a"):rep(30000)
+    assert.is_false(C.group_regex_matches(regex, name, #name))
+    C.group_regex_delete(regex)
+  end)
+end)
+
+describe("a member with an expression", function()
+  local s
+  before_each(function()
+    s = shard.new { topics = { red = 1, rose = 2, sky = 1 } }
+    s:topic("r__internal", 1, true)
+  end)
+  after_each(function() s:close() end)
+
+  it("gets topics that match, and none of Kafka's own", function()
+    assert.equal("red:0 rose:0,1", join(s, "m", "r.*").parts)
+    assert.equal("r.*", consumer.describe(s, "g").members[1].subscribedTopicRegex)
+  end)
+
+  it("gets topics that it names beside them, each once", function()
+    assert.equal("red:0 rose:0,1 sky:0", join(s, "m", "r.*", { names = { "sky", "red" } }).parts)
+  end)
+
+  it("is refused when it is none, and leaves nothing behind", function()
+    local answer = join(s, "m", "[")
+    assert.equal(INVALID_REGULAR_EXPRESSION, answer.errorCode)
+    assert.equal("SubscribedTopicRegex `[` is not a valid regular expression: missing closing ].", answer.errorMessage)
+    assert.same({}, s:groups())
+  end)
+
+  it("gets a topic that comes later, ten seconds after the last look at the latest", function()
+    join(s, "m", "r.*")
+    s:topic("rock", 1)
+    s:topics_changed()
+    s:advance(1000)
+    assert.equal("red:0 rock:0 rose:0,1", beat(s, "g", "m", 2).parts)
+    s:topic("rain", 1)
+    s:topics_changed()
+    s:advance(9000)
+    assert.is_nil(beat(s, "g", "m", 3).parts)
+    s:advance(1000)
+    assert.equal("rain:0 red:0 rock:0 rose:0,1", beat(s, "g", "m", 3).parts)
+  end)
+
+  it("loses a topic that is deleted", function()
+    join(s, "m", "r.*")
+    s:topic("rose", 0)
+    s:topics_changed()
+    s:advance(1000)
+    assert.equal("red:0", beat(s, "g", "m", 2).parts)
+  end)
+
+  it("shares what was found with others, until the last of them goes", function()
+    join(s, "m", "r.*")
+    join(s, "n", "r.*")
+    beat(s, "g", "m", -1)
+    assert.truthy(s:dump "g":find("regex=r.* topic=red", 1, true))
+    beat(s, "g", "n", -1)
+    assert.is_nil(s:dump "g":find("r.*", 1, true))
+    local other = s:reloaded()
+    assert.equal(s:dump_all(), other:dump_all())
+    other:close()
+  end)
+
+  it("may take another one, or none", function()
+    join(s, "m", "r.*")
+    s:advance(1000)
+    assert.equal("sky:0", beat(s, "g", "m", 2, { subscribedTopicRegex = "s.*", owned = "" }).parts)
+    s:advance(1000)
+    assert.is_nil(s:dump "g":find("r.*", 1, true))
+    beat(s, "g", "m", 3, { subscribedTopicRegex = "" })
+    assert.is_nil(s:dump "g":find("s.*", 1, true))
+  end)
+
+  it("keeps its topics over a reload", function()
+    join(s, "m", "r.*")
+    local other = s:reloaded()
+    assert.equal(s:dump_all(), other:dump_all())
+    assert.is_nil(beat(other, "g", "m", 2).parts)
+    other:close()
+  end)
+
+  it("keeps offsets of topics that match from being deleted", function()
+    join(s, "m", "r.*")
+    local answer = s:call("OffsetDelete", 0, "g", { groupId = "g",
+      topics = { { name = "red", partitions = { { partitionIndex = 0 } } } } }).response
+    assert.equal(GROUP_SUBSCRIBED_TO_TOPIC, answer.topics[1].partitions[1].errorCode)
+  end)
+end)
