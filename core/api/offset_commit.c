@@ -70,6 +70,7 @@ static void offset_commit_sort(struct offset_commit *commit, const struct metada
   asked->partitions = request_array(req, topic->partitions_count, sizeof *asked->partitions);
   asked->partitions_count = 0;
   if (found != NULL) {
+    asked->topic_id = found->id; // kept with the offset, however the topic was named
     // The image may go before the group has answered.
     asked->name =
         by_id ? wire_string_from(arena_strndup(&req->arena, found->name, (size_t)found->name_length)) : topic->name;

@@ -12,7 +12,7 @@ local process = require "scripts.bench.process"
 local transcript = require "scripts.tools.transcript"
 local unit = require "spec.support.unit"
 
-local M = { FILES = { "topics", "configs", "cluster", "records" }, FOLDER = "spec/data/kafka-tools" }
+local M = { FILES = { "topics", "configs", "cluster", "records", "groups", "members" }, FOLDER = "spec/data/kafka-tools" }
 
 local PACKAGE = "org.apache.kafka.tools."
 
