@@ -24,6 +24,8 @@ local TOPIC_CONFIGS = { "cleanup.policy", "compression.gzip.level", "compression
 --- Configs of a broker that can be changed while it runs, as in Kafka 4.4.0.
 local CHANGEABLE = {}
 for name in ([[compression.gzip.level compression.lz4.level compression.type compression.zstd.level
+  log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size
+  log.cleaner.io.max.bytes.per.second log.cleaner.threads
   log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms log.cleaner.min.cleanable.ratio
   log.cleaner.min.compaction.lag.ms log.cleanup.policy log.flush.interval.messages log.flush.interval.ms
   log.index.interval.bytes log.index.size.max.bytes log.message.timestamp.after.max.ms
