@@ -84,7 +84,7 @@ void consumer_describe(struct group_shard *shard, struct group *group, struct gr
   out->group_epoch = consumer->epoch;
   out->assignment_epoch = consumer->assignment_epoch;
   const struct consumer_member *const *members = (const struct consumer_member *const *)consumer->members;
-  out->assignor_name = wire_string_from(consumer_preferred_assignor(members, consumer->member_count)->name);
+  out->assignor_name = wire_string_from(consumer_preferred_assignor(group, members, consumer->member_count)->name);
   out->members = arena_alloc(arena, ((size_t)consumer->member_count + 1) * sizeof *out->members);
   out->members_count = consumer->member_count;
   for (int32_t i = 0; i < consumer->member_count; i++) {

@@ -42,6 +42,13 @@ struct group_request;
 struct group_shard;
 struct group_write;
 
+/// What is set on a group, over the broker's configs.
+struct group_consumer_settings {
+  int32_t session_timeout_ms;     ///< consumer.session.timeout.ms
+  int32_t heartbeat_interval_ms;  ///< consumer.heartbeat.interval.ms
+  int32_t assignment_interval_ms; ///< consumer.assignment.interval.ms
+};
+
 /// What a shard asks about the cluster; the answers may differ from call to call.
 struct group_shard_topics {
   void *arg; ///< first argument
@@ -54,6 +61,8 @@ struct group_shard_topics {
              bool *is_internal);
   /// Rises when any topic or partition comes or goes, and at no other time.
   int64_t (*version)(void *arg);
+  /// The configs of a consumer group; NULL: the shard's settings hold for all.
+  void (*settings)(void *arg, const char *group, int32_t length, struct group_consumer_settings *out);
 };
 
 /// Makes an empty shard.

@@ -83,6 +83,8 @@ struct shard_driver *shard_driver_new(uint64_t seed)
       .group_consumer_heartbeat_interval_ms = 5000,
       .group_consumer_max_size = INT32_MAX,
       .group_consumer_assignment_interval_ms = 1000,
+      .group_consumer_assignors = {0, 1},
+      .group_consumer_assignor_count = 2,
       .is_upgrade_allowed = true,
       .is_downgrade_allowed = true,
   };
