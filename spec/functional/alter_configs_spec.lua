@@ -314,7 +314,7 @@ describe("Changing configs", function()
       { { "no.such", APPEND, "5" }, 40, "Unknown config name: no.such" },
       { { "log.retention.ms", 9, "5" }, 42, "Unknown operations type 9" },
       { { "log.retention.ms", SET }, 42, "Null value not supported for : log.retention.ms" },
-      { { "log.cleaner.threads", SET, "2" }, 42, "Broker config log.cleaner.threads is known to Kafka but not supported by Luka yet" },
+      { { "background.threads", SET, "2" }, 42, "Broker config background.threads is known to Kafka but not supported by Luka yet" },
       { { "log.retentoin.ms", SET, "2" }, 40, "Unknown broker config name: log.retentoin.ms; did you mean log.retention.ms?" },
     }
     for _, case in ipairs(REFUSED_BROKER) do

@@ -25,7 +25,9 @@ local TOPIC_CONFIGS = { "cleanup.policy", "compression.gzip.level", "compression
 local CHANGEABLE = {}
 for name in ([[compression.gzip.level compression.lz4.level compression.type compression.zstd.level
   group.consumer.assignment.interval.ms group.share.assignment.interval.ms group.streams.assignment.interval.ms
-  log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms log.cleaner.min.cleanable.ratio
+  log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size log.cleaner.delete.retention.ms
+  log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second log.cleaner.threads
+  log.cleaner.max.compaction.lag.ms log.cleaner.min.cleanable.ratio
   log.cleaner.min.compaction.lag.ms log.cleanup.policy log.flush.interval.messages log.flush.interval.ms
   log.index.interval.bytes log.index.size.max.bytes log.message.timestamp.after.max.ms
   log.message.timestamp.before.max.ms log.message.timestamp.type log.preallocate log.retention.bytes log.retention.ms

@@ -81,7 +81,7 @@ describe("the completion for bash", function()
   local cases = {
     { "verbs", { "luka", "co" }, { "console", "consume" } },
     { "verbs behind an option and its value", { "luka", "--set", "id", "=", "1", "ser" }, { "serve" } },
-    { "verbs, and configurations", { "luka", "k" }, { "kafka_segment.lua" } },
+    { "verbs, and configurations", { "luka", "k" }, { "kafka-tools", "kafka_segment.lua" } },
     { "the options of a verb", { "luka", "serve", "--a" }, { "--adopt" } },
     { "the options of the default verb, too", { "luka", "--a" }, { "--adopt" } },
     { "options behind a configuration", { "luka", "kafka_segment.lua", "--log-l" }, { "--log-level" } },
@@ -98,7 +98,7 @@ describe("the completion for bash", function()
     { "nothing for an address", { "luka", "serve", "--set", "listen", "=", "127.0.0.1", ":" }, {} },
     { "files", { "luka", "dump", "a", "golden-r" }, { "golden-records.jsonl" } },
     { "configurations only where one is expected", { "luka", "check", "golden-r" }, {} },
-    { "one configuration only", { "luka", "serve", "kafka_segment.lua", "k" }, {} },
+    { "one configuration only", { "luka", "serve", "kafka_segment.lua", "kafka_" }, {} },
     { "no more than the arguments there are", { "luka", "help", "serve", "b" }, {} },
     { "files for the name of an option behind --", { "luka", "dump", "--", "--" }, {} },
     { "verbs to be helped with", { "luka", "help", "ser" }, { "serve" } },

@@ -22,7 +22,8 @@ local M = {}
 --- For what nothing heeds yet.
 M.IDLE = "Without effect yet: it belongs to %s."
 
-local NO_LIMIT = "9223372036854775807"
+--- Kafka's defaults that stand for none: the largest LONG, the largest DOUBLE.
+local NO_LIMIT = { ["9223372036854775807"] = true, ["1.7976931348623157E308"] = true }
 
 --- Examples where none can be made of the definition.
 local EXAMPLES = {
@@ -44,7 +45,7 @@ end
 local function source(def, text)
   if def.kind == "bool" then return text end
   if is_number(def) then
-    return text == NO_LIMIT and "no limit" or amount.format(text, amount.unit(def.name))
+    return NO_LIMIT[text] and "no limit" or amount.format(text, amount.unit(def.name))
   end
   return ('"%s"'):format(text)
 end
@@ -52,7 +53,7 @@ end
 --- A number for an example: the default where it says something.
 local function number_example(def, unit)
   local default = tonumber(def.default)
-  if default and default > 0 and def.default ~= NO_LIMIT then return amount.format(def.default, unit) end
+  if default and default > 0 and not NO_LIMIT[def.default] then return amount.format(def.default, unit) end
   if unit == "ms" then return "hours(1)" end
   return unit == "bytes" and "1 * GiB" or tostring(def.min and math.max(def.min, 1) or 1)
 end
