@@ -38,7 +38,7 @@ static bool topics_find_id(void *arg, const struct uuid *id, const char **name, 
 }
 
 static bool topics_at(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id,
-                      int32_t *partitions, bool *is_internal)
+                      int32_t *partitions)
 {
   const struct metadata_image *image = topics_image(arg);
   if (index < 0 || index >= image->topic_count) {
@@ -49,7 +49,6 @@ static bool topics_at(void *arg, int32_t index, const char **name, int32_t *leng
   *length = topic->name_length;
   *id = topic->id;
   *partitions = topic->partition_count;
-  *is_internal = topic->is_internal;
   return true;
 }
 

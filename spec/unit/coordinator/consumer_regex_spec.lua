@@ -57,16 +57,22 @@ describe("a member with an expression", function()
   local s
   before_each(function()
     s = shard.new { topics = { red = 1, rose = 2, sky = 1 } }
-    s:topic("r__internal", 1, true)
   end)
   after_each(function() s:close() end)
 
-  it("gets topics that match, and none of Kafka's own, with a heartbeat after they were found", function()
+  it("gets topics that match with a heartbeat after they were found", function()
     local answer = join(s, "m", "r.*")
     assert.same({ 1, "" }, { answer.memberEpoch, answer.parts })
     s:advance(0)
     assert.equal("red:0 rose:0,1", beat(s, "g", "m", 1).parts)
     assert.equal("r.*", consumer.describe(s, "g").members[1].subscribedTopicRegex)
+  end)
+
+  it("gets internal topics too, as in Apache Kafka: it is clients who leave them out", function()
+    s:topic("__consumer_offsets", 1)
+    join(s, "m", "red|__consumer_offsets")
+    s:advance(1000)
+    assert.equal("__consumer_offsets:0 red:0", beat(s, "g", "m", 1).parts)
   end)
 
   it("gets topics that it names at once, and those that match beside them, each once", function()
