@@ -3,7 +3,7 @@
 // Subscriptions by regular expression. The broker looks for the topics, once for all members with one expression, and
 // writes what it found: when somebody has come with a new one, and when topics came or went, at most every ten seconds.
 // As in Kafka that is a step of its own, after the heartbeat that asks for it has been answered: what is found comes
-// with a later heartbeat. Topics that are Kafka's own are never among them.
+// with a later heartbeat. Internal topics are among them, as they are in Kafka 4.4.
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static struct wire_string *matching_topics(const struct consumer_change *change,
   bool is_internal = false;
   *count = 0;
   for (int32_t i = 0; topics->at(topics->arg, i, &name, &length, &id, &partitions, &is_internal); i++) {
-    if (is_internal || !group_regex_matches(regex, name, length)) {
+    if (!group_regex_matches(regex, name, length)) {
       continue;
     }
     if (*count == room) {

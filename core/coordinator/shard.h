@@ -56,7 +56,7 @@ struct group_shard_topics {
   bool (*find)(void *arg, const char *name, int32_t length, struct uuid *id, int32_t *partitions);
   /// A topic's name and number of partitions by its id; `name` borrowed for the turn. @return false: there is none
   bool (*find_id)(void *arg, const struct uuid *id, const char **name, int32_t *length, int32_t *partitions);
-  /// The i-th topic, for regular expressions; internal ones say so. @return false: there are no more
+  /// The i-th topic, for regular expressions. @return false: there are no more
   bool (*at)(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id, int32_t *partitions,
              bool *is_internal);
   /// Rises when any topic or partition comes or goes, and at no other time.
