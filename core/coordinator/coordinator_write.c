@@ -137,9 +137,11 @@ static void write_done(struct append_job *job)
                error_text(job->result));
   }
   if (entry->state != COORDINATOR_READY) {
-    coordinator_free_if_ended(entry); // the writes ended with the shard
+    coordinator_settled(entry); // the writes ended with the shard
     return;
   }
+  // A failed flush refuses what is in the log already: it counts the next time that this is read, so it has to now.
+  entry->is_in_doubt = job->result < 0 && job->batch.result == 0 && job->batch.base_offset >= 0;
   write_finish(entry, job->result < 0 ? write_error(job->result) : WIRE_NONE);
   coordinator_mark(entry);
 }
@@ -148,7 +150,7 @@ static void write_done(struct append_job *job)
 static void write_start(struct coordinator_shard *entry)
 {
   int64_t now_ms = coordinator_now_ms(entry->worker);
-  if (entry->is_writing || !write_gather(entry, now_ms)) {
+  if (entry->is_writing || entry->is_in_doubt || !write_gather(entry, now_ms)) {
     return;
   }
   uint8_t *bytes = NULL;
@@ -170,6 +172,7 @@ static void write_start(struct coordinator_shard *entry)
       .batch = {.bytes = bytes,
                 .size = size,
                 .last_offset_delta = entry->batch.next_delta - 1,
+                .base_offset = -1,
                 .max_timestamp = entry->batch.max_timestamp},
   };
   partition_submit(entry->part, &entry->job);
