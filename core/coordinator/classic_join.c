@@ -470,7 +470,7 @@ void classic_join(struct group_shard *shard, struct group *group, struct group_r
   if (group->kind == GROUP_EMPTY) {
     struct classic_group *classic = classic_new(group);
     classic->is_live = true;
-    classic->state_ms = now_ms;
+    classic->state_ms = group_wall_ms(shard, now_ms);
     if (is_new) {
       classic_store_empty(classic, created_written, now_ms);
     }

@@ -16,6 +16,7 @@
 #include "event/loop.h"
 #include "metadata/broker_config.h"
 #include "metadata/image.h"
+#include "os/clock.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
@@ -31,11 +32,6 @@ int64_t coordinator_now_ms(struct coordinator_worker *worker)
 {
   int64_t mono_ms = event_loop_now_ms(worker->loop);
   int64_t wall_ms = event_loop_wall_ms(worker->loop);
-  if (worker->clock_mono_ms == 0) {
-    worker->clock_ms = wall_ms;
-    worker->clock_mono_ms = mono_ms;
-    return wall_ms;
-  }
   int64_t passed_ms = mono_ms - worker->clock_mono_ms;
   if (passed_ms >= COORDINATOR_SLEW) {
     int64_t behind_ms = wall_ms - worker->clock_ms - passed_ms;
@@ -409,11 +405,15 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
   size_t size = sizeof(struct coordinator) + (size_t)options->worker_count * sizeof(struct coordinator_worker);
   struct coordinator *coordinator = mem_zalloc(size);
   coordinator->options = *options;
+  int64_t wall_ms = clock_wall_ms();
+  int64_t mono_ms = clock_mono_ms();
   for (int i = 0; i < options->worker_count; i++) {
     struct coordinator_worker *worker = &coordinator->workers[i];
     worker->coordinator = coordinator;
     worker->loop = options->workers[i];
     worker->index = i;
+    worker->clock_ms = wall_ms; // all of them the same: a member's heartbeats are noted by any
+    worker->clock_mono_ms = mono_ms;
     list_create(&worker->dirty);
   }
   return coordinator;

@@ -94,7 +94,7 @@ struct coordinator_worker {
   const struct metadata_image *image;   ///< what was looked at last; one reference, NULL: none yet
   _Atomic(int64_t) topics_version;      ///< rises when a topic or partition comes or goes
   int64_t clock_ms;                     ///< the shards' time: see coordinator_now_ms()
-  int64_t clock_mono_ms;                ///< monotonic time when that was told; 0: never
+  int64_t clock_mono_ms;                ///< monotonic time when that was told
   int32_t load_count;                   ///< shards that are loaded now
   int64_t load_since_ms;                ///< monotonic time since when there are such
   int64_t load_records;                 ///< records that they had

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "coordinator/coordinator_private.h"
+#include "event/loop.h"
 #include "metadata/image.h"
 
 static const struct metadata_image *topics_image(void *arg)
@@ -59,6 +60,12 @@ static int64_t topics_version(void *arg)
   return atomic_load_explicit(&worker->topics_version, memory_order_relaxed);
 }
 
+static int64_t topics_wall_ms(void *arg)
+{
+  const struct coordinator_worker *worker = arg;
+  return event_loop_wall_ms(worker->loop);
+}
+
 void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topics *topics)
 {
   *topics = (struct group_shard_topics){
@@ -67,6 +74,7 @@ void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topic
       .find_id = topics_find_id,
       .at = topics_at,
       .version = topics_version,
+      .wall_ms = topics_wall_ms,
   };
 }
 

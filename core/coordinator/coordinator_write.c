@@ -60,10 +60,10 @@ static size_t write_size(const struct group_write *write)
   return size;
 }
 
-/// Adds a write to the batch.
-static void write_add(struct coordinator_shard *entry, struct group_write *write, int64_t now_ms)
+/// Adds a write to the batch. @param wall_ms  of its records
+static void write_add(struct coordinator_shard *entry, struct group_write *write, int64_t wall_ms)
 {
-  struct record_input record = {.timestamp = now_ms};
+  struct record_input record = {.timestamp = wall_ms};
   for (int32_t i = 0; group_write_record(write, i, &record.key, &record.key_size, &record.value, &record.value_size);
        i++) {
     CHECK(batch_builder_add(&entry->batch, &record) == 0);
@@ -102,7 +102,7 @@ static bool write_gather(struct coordinator_shard *entry, int64_t now_ms)
     }
     size_t size = write_size(write) + (entry->write_count > 0 ? batch_builder_size(&entry->batch) : BATCH_HEADER_SIZE);
     if (size <= limit) {
-      write_add(entry, write, now_ms);
+      write_add(entry, write, event_loop_wall_ms(entry->worker->loop));
     } else if (entry->write_count > 0) {
       entry->carry = write;
       return true;

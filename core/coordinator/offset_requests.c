@@ -86,6 +86,7 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
                                 struct wire_offset_commit_response_offset_commit_response_topic *out, int64_t now_ms)
 {
   const struct wire_offset_commit_request *body = request->body;
+  int64_t wall_ms = group_wall_ms(group->shard, now_ms);
   wire_offset_commit_response_offset_commit_response_topic_init(out);
   out->name = topic->name;
   out->topic_id = topic->topic_id;
@@ -100,13 +101,13 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
     }
     struct offset_value value = {
         .offset = asked->committed_offset,
-        .commit_ms = asked->commit_timestamp >= 0 ? asked->commit_timestamp : now_ms,
+        .commit_ms = asked->commit_timestamp >= 0 ? asked->commit_timestamp : wall_ms,
         .expire_ms = -1,
         .leader_epoch = asked->committed_leader_epoch,
         .metadata = asked->committed_metadata,
     };
     if (body->retention_time_ms >= 0) {
-      value.expire_ms = body->retention_time_ms < INT64_MAX - now_ms ? now_ms + body->retention_time_ms : INT64_MAX;
+      value.expire_ms = body->retention_time_ms < INT64_MAX - wall_ms ? wall_ms + body->retention_time_ms : INT64_MAX;
     }
     offset_write_commit(write, request->group, topic->name, &topic->topic_id, asked->partition_index, &value);
   }

@@ -42,7 +42,7 @@ struct group_request;
 struct group_shard;
 struct group_write;
 
-/// What a shard asks about the cluster; the answers may differ from call to call.
+/// What a shard asks about the world; the answers may differ from call to call.
 struct group_shard_topics {
   void *arg; ///< first argument
   /// A topic's id and number of partitions by its name. @return false: there is none
@@ -54,6 +54,8 @@ struct group_shard_topics {
              bool *is_internal);
   /// Rises when any topic or partition comes or goes, and at no other time.
   int64_t (*version)(void *arg);
+  /// The wall clock, ms since 1970, which may step: what is noted for years goes by it. NULL: the time of each call.
+  int64_t (*wall_ms)(void *arg);
 };
 
 /// Makes an empty shard.
@@ -93,7 +95,7 @@ void group_shard_handle(struct group_shard *shard, struct group_request *request
 /// When group_shard_run_timers() has something to do; INT64_MAX: never.
 int64_t group_shard_next_ms(const struct group_shard *shard);
 
-/// Does what is due at `now_ms` (wall clock, ms since 1970, as timestamps in records are).
+/// Does what is due at `now_ms` (ms since 1970 by a clock that does not step).
 void group_shard_run_timers(struct group_shard *shard, int64_t now_ms);
 
 /// The topics changed (version() rose): groups whose subscriptions that touches rebalance.

@@ -168,3 +168,40 @@ describe("a group", function()
     assert.equal(0, #list({}, { "consumer" }))
   end)
 end)
+
+describe("a step of the wall clock", function()
+  local CONFIG = { offsets_retention_ms = 7 * DAY }
+
+  it("takes no offset away that was committed before it", function()
+    local s = shard.new { topics = { t = 3 }, config = CONFIG }
+    commit(s, "g", "t", 0, 1)
+    s:step_wall(30 * DAY)
+    s:advance(DAY)
+    assert.equal(1, offset(s, "g", "t", 0))
+    s:close()
+  end)
+
+  it("is in the commits that come after it, so that a start by the right time does not take them for old", function()
+    local s = shard.new { topics = { t = 3 }, config = CONFIG, now_ms = DAY }
+    s:step_wall(365 * DAY)
+    commit(s, "g", "t", 0, 1)
+    commit(s, "g", "t", 1, 1, { retentionTimeMs = 2 * DAY }, 4)
+    s:advance(DAY)
+    local loaded = shard.new { topics = { t = 3 }, config = CONFIG, log = s.log, now_ms = 367 * DAY }
+    loaded:advance(6 * 60 * MINUTE)
+    assert.same({ 1, 1 }, { offset(loaded, "g", "t", 0), offset(loaded, "g", "t", 1) })
+    loaded:advance(DAY)
+    assert.same({ 1, -1 }, { offset(loaded, "g", "t", 0), offset(loaded, "g", "t", 1) })
+    loaded:close()
+    s:close()
+  end)
+
+  it("back takes no offset away either", function()
+    local s = shard.new { topics = { t = 3 }, config = CONFIG }
+    s:step_wall(-30 * DAY)
+    commit(s, "g", "t", 0, 1)
+    s:advance(6 * DAY)
+    assert.equal(1, offset(s, "g", "t", 0))
+    s:close()
+  end)
+end)
