@@ -79,6 +79,21 @@ static int16_t offset_commit_check_part(const struct group *group, const struct 
   return offset_metadata_length(asked->committed_metadata) > limit ? WIRE_OFFSET_METADATA_TOO_LARGE : WIRE_NONE;
 }
 
+/// Whether a topic went while the request was on its way here: nobody would delete its offsets any more.
+static int16_t offset_commit_check_topic(const struct group *group,
+                                         const struct wire_offset_commit_request_offset_commit_request_topic *topic)
+{
+  const struct group_shard_topics *topics = group_shard_topics(group->shard);
+  bool by_id = !uuid_is_zero(&topic->topic_id);
+  struct uuid id;
+  int32_t partitions = 0;
+  if (topics->find(topics->arg, topic->name.data, topic->name.length, &id, &partitions) &&
+      (!by_id || uuid_equal(&id, &topic->topic_id))) {
+    return WIRE_NONE;
+  }
+  return by_id ? WIRE_UNKNOWN_TOPIC_ID : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+}
+
 /// Adds one topic of a request to the write, and to the answer.
 static void offset_commit_topic(struct group_write *write, const struct group *group,
                                 const struct group_request *request,
@@ -87,6 +102,7 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
 {
   const struct wire_offset_commit_request *body = request->body;
   int64_t wall_ms = group_wall_ms(group->shard, now_ms);
+  int16_t topic_error = offset_commit_check_topic(group, topic);
   wire_offset_commit_response_offset_commit_response_topic_init(out);
   out->name = topic->name;
   out->topic_id = topic->topic_id;
@@ -95,7 +111,8 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
   for (int32_t i = 0; i < topic->partitions_count; i++) {
     const struct wire_offset_commit_request_offset_commit_request_partition *asked = &topic->partitions[i];
     out->partitions[i].partition_index = asked->partition_index;
-    out->partitions[i].error_code = offset_commit_check_part(group, request, topic, asked);
+    out->partitions[i].error_code =
+        topic_error != WIRE_NONE ? topic_error : offset_commit_check_part(group, request, topic, asked);
     if (out->partitions[i].error_code != WIRE_NONE) {
       continue;
     }

@@ -164,6 +164,12 @@ static void group_topics_deleted(struct group *group, const struct shard_topic *
 
 void group_shard_topics_deleted(struct group_shard *shard, const char *const *names, int32_t count, int64_t now_ms)
 {
+  group_writes_note_gone(shard, names, count);
+  shard_delete_topics(shard, names, count, now_ms);
+}
+
+void shard_delete_topics(struct group_shard *shard, const char *const *names, int32_t count, int64_t now_ms)
+{
   static const struct uuid NO_ID;
   enum { AT_A_TIME = 64 };
   for (int32_t first = 0; first < count; first += AT_A_TIME) {
