@@ -142,8 +142,8 @@ static void write_done(struct append_job *job)
   }
   // A failed flush refuses what is in the log already: it counts the next time that this is read, so it has to now.
   // Of a disk that is offline nothing is read until the next start, and nothing written.
-  entry->is_in_doubt = job->result < 0 && job->result != ERR_STORAGE_OFFLINE && job->batch.result == 0 &&
-                       job->batch.base_offset >= 0;
+  entry->is_in_doubt =
+      job->result < 0 && job->result != ERR_STORAGE_OFFLINE && job->batch.result == 0 && job->batch.base_offset >= 0;
   write_finish(entry, job->result < 0 ? write_error(job->result) : WIRE_NONE);
   coordinator_mark(entry);
 }
