@@ -200,7 +200,8 @@ static void join_give_id(struct classic_group *classic, struct group_request *re
                          int64_t now_ms)
 {
   const struct wire_join_group_request *body = request->body;
-  if (classic->pending_count >= CLASSIC_PENDING_MAX) {
+  while (classic->pending_count >= CLASSIC_PENDING_MAX ||
+         (classic->pending_count > 0 && classic->pending_bytes > CLASSIC_PENDING_BYTES_MAX)) {
     classic_member_delete(CONTAINER_OF(classic->pending.next, struct classic_member, link));
   }
   struct classic_member *member =
