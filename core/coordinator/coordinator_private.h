@@ -64,6 +64,7 @@ struct coordinator_shard {
   struct pool_job load_job;        ///< the load's turn on the pool
   struct coordinator_load load;    ///< what it found
   bool is_loading;                 ///< the pool has it
+  bool has_load_failed;            ///< the log says so
   _Atomic(bool) is_load_cancelled; ///< nobody wants it any more
   char **deleted;                  ///< topics that went meanwhile; owned
   int32_t deleted_count;           ///< how many
