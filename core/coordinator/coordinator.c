@@ -49,7 +49,9 @@ void coordinator_configure(struct coordinator_shard *entry, const struct metadat
 {
   const struct broker_config *config = image->config;
   int policy = config->group_consumer_migration_policy;
-  enum { DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL }; // as in the list of texts
+  enum { DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL };                                    // as in the list of texts
+  static const int8_t ASSIGNORS[][GROUP_ASSIGNORS_MAX] = {{0, 1}, {1, 0}, {0, 0}, {1, 1}}; // likewise
+  int assignors = config->group_consumer_assignors;
   entry->config = (struct group_settings){
       .group_min_session_timeout_ms = config->group_min_session_timeout_ms,
       .group_max_session_timeout_ms = config->group_max_session_timeout_ms,
@@ -62,6 +64,8 @@ void coordinator_configure(struct coordinator_shard *entry, const struct metadat
       .group_consumer_heartbeat_interval_ms = config->group_consumer_heartbeat_interval_ms,
       .group_consumer_max_size = config->group_consumer_max_size,
       .group_consumer_assignment_interval_ms = config->group_consumer_assignment_interval_ms,
+      .group_consumer_assignors = {ASSIGNORS[assignors][0], ASSIGNORS[assignors][1]},
+      .group_consumer_assignor_count = ASSIGNORS[assignors][0] == ASSIGNORS[assignors][1] ? 1 : 2,
       .is_upgrade_allowed = policy == UPGRADE || policy == BIDIRECTIONAL,
       .is_downgrade_allowed = policy == DOWNGRADE || policy == BIDIRECTIONAL,
   };

@@ -147,9 +147,10 @@ static int load_piece(struct load *load, struct log *log, int64_t end_offset, bo
   };
   TRY(log_read_cold(log, &args, &slice));
   int64_t before = load->next_offset;
+  bool is_found = slice.length > 0;
   int result = 0;
   record_buffer_reset(&load->bytes, INT32_MAX);
-  if (slice.length > 0) {
+  if (is_found) {
     result = record_buffer_reserve(&load->bytes, (size_t)slice.length);
     if (result == 0) {
       load->bytes.size = (size_t)slice.length;
@@ -165,7 +166,7 @@ static int load_piece(struct load *load, struct log *log, int64_t end_offset, bo
   if (result < 0) {
     return result;
   }
-  return slice.length > 0 && load->next_offset > before ? 1 : 0;
+  return is_found && load->next_offset > before ? 1 : 0;
 }
 
 static int load_log(struct load *load)

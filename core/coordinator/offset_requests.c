@@ -23,6 +23,7 @@
 
 enum {
   OFFSET_NONE = -1,                ///< offset of a partition that has none
+  OFFSET_WRITE_MAX = 256 << 20,    ///< bytes of records that one request may stand for; batches are not so large
   OFFSET_COMMIT_KIP848_VERSION = 9 ///< knows GROUP_ID_NOT_FOUND
 };
 
@@ -51,6 +52,33 @@ static int16_t offset_commit_check(struct group *group, const struct group_reque
     return WIRE_NONE;
   }
   return request->version >= OFFSET_COMMIT_KIP848_VERSION ? WIRE_GROUP_ID_NOT_FOUND : WIRE_ILLEGAL_GENERATION;
+}
+
+/// Whether the records of a request can be made at all. Each has the names of group and topic, so that a small request
+/// can stand for very much.
+///
+/// @param metadata  bytes of the clients' notes
+static bool offset_write_fits(const struct group_request *request, struct wire_string topic, int64_t count,
+                              int64_t metadata, int64_t *total)
+{
+  *total += count * ((int64_t)request->group.length + topic.length) + metadata;
+  return *total <= OFFSET_WRITE_MAX;
+}
+
+static bool offset_commit_fits(const struct group_request *request)
+{
+  const struct wire_offset_commit_request *body = request->body;
+  int64_t total = 0;
+  bool fits = true;
+  for (int32_t i = 0; i < body->topics_count && fits; i++) {
+    int64_t metadata = 0;
+    for (int32_t j = 0; j < body->topics[i].partitions_count; j++) {
+      int32_t length = body->topics[i].partitions[j].committed_metadata.length;
+      metadata += length > 0 ? length : 0;
+    }
+    fits = offset_write_fits(request, body->topics[i].name, body->topics[i].partitions_count, metadata, &total);
+  }
+  return fits;
 }
 
 static void offset_commit_written(struct group *group, void *arg, int16_t error, int64_t now_ms)
@@ -135,6 +163,7 @@ void offset_commit_serve(struct group_shard *shard, struct group *group, struct 
   const struct wire_offset_commit_request *body = request->body;
   struct wire_offset_commit_response *resp = request->response;
   int16_t error = offset_commit_check(group, request, now_ms);
+  error = error == WIRE_NONE && !offset_commit_fits(request) ? WIRE_UNKNOWN_SERVER_ERROR : error;
   if (error != WIRE_NONE) {
     group_request_fail(request, error);
     group_answer(shard, request);
@@ -195,6 +224,10 @@ static void offset_fetch_topic(struct group_shard *shard, const struct group *gr
   const struct shard_topic *topic = group != NULL ? shard_topic_find(shard, asked->name, &NO_ID) : NULL;
   for (int32_t i = 0; i < asked->partition_indexes_count; i++) {
     int32_t partition = asked->partition_indexes[i];
+    if (group_has_no_room(request)) {
+      out->partitions_count = i; // the whole answer will be an error
+      return;
+    }
     if (topic != NULL && request->is_stable && offset_is_pending(group, topic, partition)) {
       offset_fetch_unstable(&out->partitions[i], partition);
       continue;
@@ -271,6 +304,9 @@ void offset_fetch_serve(struct group_shard *shard, struct group *group, struct g
     for (int32_t i = 0; i < body->topics_count; i++) {
       offset_fetch_topic(shard, group, request, &body->topics[i], &resp->topics[i]);
     }
+    if (group_has_no_room(request)) {
+      group_request_fail(request, WIRE_UNKNOWN_SERVER_ERROR);
+    }
   } else if (group != NULL && group->offsets != NULL) {
     offset_fetch_all(group, request, resp);
   }
@@ -297,6 +333,17 @@ static int16_t offset_delete_check(const struct group *group)
   }
   bool is_consumer = strcmp(group_protocol_type(group), "consumer") == 0;
   return is_consumer || group_is_empty(group) ? WIRE_NONE : WIRE_NON_EMPTY_GROUP;
+}
+
+static bool offset_delete_fits(const struct group_request *request)
+{
+  const struct wire_offset_delete_request *body = request->body;
+  int64_t total = 0;
+  bool fits = true;
+  for (int32_t i = 0; i < body->topics_count && fits; i++) {
+    fits = offset_write_fits(request, body->topics[i].name, body->topics[i].partitions_count, 0, &total);
+  }
+  return fits;
 }
 
 static void offset_delete_topic(struct group_tombstones *tombstones, struct group *group,
@@ -328,6 +375,7 @@ void offset_delete_serve(struct group_shard *shard, struct group *group, struct 
   const struct wire_offset_delete_request *body = request->body;
   struct wire_offset_delete_response *resp = request->response;
   int16_t error = offset_delete_check(group);
+  error = error == WIRE_NONE && !offset_delete_fits(request) ? WIRE_UNKNOWN_SERVER_ERROR : error;
   if (error != WIRE_NONE) {
     group_request_fail(request, error);
     group_answer(shard, request);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/error.h"
@@ -213,9 +214,17 @@ const char *group_protocol_type(const struct group *group)
 
 // ---- answers ----
 
+bool group_has_no_room(const struct group_request *request)
+{
+  return request->room != NULL && atomic_load(request->room) < (int64_t)request->arena->total;
+}
+
 void group_answer(struct group_shard *shard, struct group_request *request)
 {
   request->state = NULL;
+  if (request->room != NULL) {
+    atomic_fetch_sub(request->room, (int64_t)request->arena->total);
+  }
   list_append(&shard->answers, &request->link);
 }
 

@@ -172,6 +172,10 @@ void group_list_serve(struct group_shard *shard, struct group *group, struct gro
 
 // ---- between the files of the shard ----
 
+/// Whether the answers to what came in one request take all the memory that they may: a group named a thousand times
+/// would be answered a thousand times.
+bool group_has_no_room(const struct group_request *request);
+
 /// The id of a group.
 static inline struct wire_string group_name(const struct group *group)
 {

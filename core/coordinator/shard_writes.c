@@ -287,6 +287,11 @@ void group_shard_handle(struct group_shard *shard, struct group_request *request
     group_answer(shard, request);
     return;
   }
+  if (group_has_no_room(request)) {
+    group_request_fail(request, WIRE_UNKNOWN_SERVER_ERROR);
+    group_answer(shard, request);
+    return;
+  }
   struct group *group = request->group.length >= 0 ? group_find(shard, request->group) : NULL;
   if (group != NULL && route->waits && group_must_wait(group, request)) {
     return;

@@ -95,8 +95,8 @@ function Shard:replay(record)
 end
 
 --- Sets a topic of the cluster; 0 partitions: it goes.
-function Shard:topic(name, partitions, is_internal)
-  C.shard_driver_topic(self.driver, name, partitions, is_internal or false)
+function Shard:topic(name, partitions)
+  C.shard_driver_topic(self.driver, name, partitions)
   if partitions > 0 and not self.topics[name] then
     -- One that comes back has another id, also in a shard that was loaded meanwhile.
     self.topic_serial = (self.topic_serial or 0) + 1

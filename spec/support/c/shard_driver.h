@@ -18,7 +18,6 @@ struct shard_driver_topic {
   char name[SHARD_DRIVER_NAME]; ///< topic name
   struct uuid id;               ///< its id
   int32_t partitions;           ///< 0: there is none
-  bool is_internal;             ///< the broker's own
 };
 
 struct shard_driver {
@@ -46,7 +45,7 @@ struct shard_driver *shard_driver_new(uint64_t seed);
 void shard_driver_delete(struct shard_driver *driver);
 
 /// Sets a topic. @param partitions  0: it goes
-void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t partitions, bool is_internal);
+void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t partitions);
 
 /// Gives a topic the id that it has in another driver.
 void shard_driver_set_topic_id(struct shard_driver *driver, const char *name, const struct uuid *id);
