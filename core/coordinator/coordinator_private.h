@@ -43,6 +43,7 @@ struct coordinator_shard {
   enum coordinator_state state;      ///< what it is at
   struct uuid topic_id;              ///< of the topic as it was when this was made
   int32_t leader_epoch;              ///< likewise: what is written under another one fails
+  bool has_next;                     ///< it has ended, and another one comes when its place is free
   struct partition *part;            ///< its log; one reference
   struct group_settings config;      ///< what `shard` goes by
   struct group_shard *shard;         ///< owned
