@@ -59,7 +59,13 @@ static void describe_member(const struct group_shard_topics *topics, struct aren
   }
   out->subscribed_topic_names = names;
   out->subscribed_topic_names_count = count;
-  out->assignment = describe_parts(topics, arena, &member->assigned);
+  // What it was asked to give up is still its own.
+  struct consumer_parts owned;
+  consumer_parts_begin(&owned, arena, (int64_t)member->assigned.count + member->pending.count);
+  consumer_parts_append(&owned, &member->assigned);
+  consumer_parts_append(&owned, &member->pending);
+  consumer_parts_sort(&owned);
+  out->assignment = describe_parts(topics, arena, &owned);
   out->target_assignment = describe_parts(topics, arena, &member->target);
   out->member_type = consumer_member_is_classic(member) ? MEMBER_TYPE_CLASSIC : MEMBER_TYPE_CONSUMER;
 }
@@ -84,7 +90,7 @@ void consumer_describe(struct group_shard *shard, struct group *group, struct gr
   out->group_epoch = consumer->epoch;
   out->assignment_epoch = consumer->assignment_epoch;
   const struct consumer_member *const *members = (const struct consumer_member *const *)consumer->members;
-  out->assignor_name = wire_string_from(consumer_preferred_assignor(members, consumer->member_count)->name);
+  out->assignor_name = wire_string_from(consumer_preferred_assignor(group, members, consumer->member_count)->name);
   out->members = arena_alloc(arena, ((size_t)consumer->member_count + 1) * sizeof *out->members);
   out->members_count = consumer->member_count;
   for (int32_t i = 0; i < consumer->member_count; i++) {

@@ -78,6 +78,7 @@ static void regex_delete(struct consumer_regex *regex)
 
 void consumer_group_clear(struct consumer_group *consumer)
 {
+  group_timer_stop(consumer->group->shard, &consumer->regex_timer);
   for (int32_t i = 0; i < consumer->member_count; i++) {
     member_delete(consumer->members[i]);
   }
@@ -207,12 +208,19 @@ bool consumer_member_is_classic(const struct consumer_member *member)
   return member->metadata.classic_member_metadata != NULL;
 }
 
-const struct assignor *consumer_preferred_assignor(const struct consumer_member *const *members, int32_t count)
+const struct assignor *consumer_assignor(const struct group_shard *shard, int32_t i)
 {
-  const struct assignor *best = assignor_at(0);
+  const struct group_settings *settings = group_shard_config(shard);
+  return i < settings->group_consumer_assignor_count ? assignor_at(settings->group_consumer_assignors[i]) : NULL;
+}
+
+const struct assignor *consumer_preferred_assignor(const struct group *group,
+                                                   const struct consumer_member *const *members, int32_t count)
+{
+  const struct assignor *best = consumer_assignor(group->shard, 0);
   int32_t most = 0;
   const struct assignor *assignor;
-  for (int32_t a = 0; (assignor = assignor_at(a)) != NULL; a++) {
+  for (int32_t a = 0; (assignor = consumer_assignor(group->shard, a)) != NULL; a++) {
     int32_t votes = 0;
     for (int32_t i = 0; i < count; i++) {
       votes += wire_string_is(members[i]->metadata.server_assignor, assignor->name);
@@ -360,6 +368,7 @@ void consumer_stop(struct group *group, int16_t error)
 {
   // Nobody waits in it: heartbeats that wait for a write have had their answer from that.
   (void)error;
+  group_timer_stop(group->shard, &group->consumer->regex_timer);
   for (int32_t i = 0; i < group->consumer->member_count; i++) {
     struct consumer_member *member = group->consumer->members[i];
     group_timer_stop(group->shard, &member->session);

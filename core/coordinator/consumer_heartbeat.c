@@ -83,24 +83,34 @@ static const char *invalid_request(const struct group_request *request)
   return NULL;
 }
 
-/// @return false: the answer has the error
-static bool check_request(struct group_request *request)
+/// An assignor that is not to be had. @return false: the answer has the error
+static bool check_assignor(const struct group_shard *shard, struct group_request *request)
 {
   const struct wire_consumer_group_heartbeat_request *body = request->body;
+  struct wire_string name = body->server_assignor;
+  const char *list = "";
+  const struct assignor *assignor;
+  for (int32_t i = 0; (assignor = consumer_assignor(shard, i)) != NULL; i++) {
+    if (name.length < 0 || wire_string_is(name, assignor->name)) {
+      return true;
+    }
+    list = arena_printf(request->arena, "%s%s%s", list, i > 0 ? ", " : "", assignor->name);
+  }
+  consumer_heartbeat_fail(request, WIRE_UNSUPPORTED_ASSIGNOR,
+                          arena_printf(request->arena, "ServerAssignor %.*s is not supported. Supported assignors: %s.",
+                                       name.length, name.data, list));
+  return false;
+}
+
+/// @return false: the answer has the error
+static bool check_request(const struct group_shard *shard, struct group_request *request)
+{
   const char *why = invalid_request(request);
   if (why != NULL) {
     consumer_heartbeat_fail(request, WIRE_INVALID_REQUEST, why);
     return false;
   }
-  struct wire_string assignor = body->server_assignor;
-  if (assignor.length >= 0 && assignor_find(assignor.data, assignor.length) == NULL) {
-    consumer_heartbeat_fail(
-        request, WIRE_UNSUPPORTED_ASSIGNOR,
-        arena_printf(request->arena, "ServerAssignor %.*s is not supported. Supported assignors: uniform, range.",
-                     assignor.length, assignor.data));
-    return false;
-  }
-  return true;
+  return check_assignor(shard, request);
 }
 
 // ---- the member ----
@@ -323,7 +333,6 @@ static void answer(struct group *group, void *arg, int16_t error, int64_t now_ms
     consumer_heartbeat_fail(beat->request, error, NULL);
   } else if (consumer != NULL) {
     consumer->topics_version = beat->change.are_topics_seen ? beat->change.topics_version : consumer->topics_version;
-    consumer->regex_ms = beat->change.has_regex_refresh ? beat->change.now_ms : consumer->regex_ms;
   }
   if (beat->change.write != NULL) {
     consumer_migration_settle(group, error, now_ms);
@@ -333,6 +342,7 @@ static void answer(struct group *group, void *arg, int16_t error, int64_t now_ms
     if (member != NULL) {
       consumer_session_start(member, now_ms);
     }
+    consumer_regex_start(consumer, now_ms);
   }
   group_answer(group->shard, beat->request);
 }
@@ -382,7 +392,7 @@ static bool serve(struct heartbeat *beat)
 void consumer_heartbeat(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms)
 {
   const struct wire_consumer_group_heartbeat_request *body = request->body;
-  if (!check_request(request)) {
+  if (!check_request(shard, request)) {
     group_answer(shard, request);
     return;
   }

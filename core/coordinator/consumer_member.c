@@ -94,8 +94,9 @@ void consumer_update_member(struct consumer_change *change, bool *bump)
   if (before != NULL && !wire_string_equal(before->metadata.server_assignor, metadata->server_assignor)) {
     int32_t count = 0;
     const struct consumer_member *const *members = consumer_change_members(change, &count);
-    const struct assignor *assignor = consumer_preferred_assignor(members, count);
-    *bump |= assignor != consumer_preferred_assignor((const struct consumer_member *const *)change->base->members,
+    const struct assignor *assignor = consumer_preferred_assignor(change->group, members, count);
+    *bump |= assignor != consumer_preferred_assignor(change->group,
+                                                     (const struct consumer_member *const *)change->base->members,
                                                      change->base->member_count);
   }
 }

@@ -98,6 +98,7 @@ struct consumer_group {
   int32_t assignment_epoch;         ///< epoch of the group that the target assignment is for
   int64_t assignment_ms;            ///< when it was made, wall clock; 0: long ago
   int64_t topics_version;           ///< of the cluster's topics when they were last looked at; -1: never
+  struct group_timer regex_timer;   ///< looks for topics of expressions
   int64_t regex_ms;                 ///< when expressions were last resolved, wall clock; 0: long ago
 };
 
@@ -200,7 +201,11 @@ bool consumer_text_is_set(struct wire_string text);
 struct wire_string consumer_text_copy(struct arena *arena, struct wire_string text);
 
 /// The assignor that most members ask for, the default when they ask for none.
-const struct assignor *consumer_preferred_assignor(const struct consumer_member *const *members, int32_t count);
+const struct assignor *consumer_preferred_assignor(const struct group *group,
+                                                   const struct consumer_member *const *members, int32_t count);
+
+/// The i-th assignor that clients may ask for, the default one first; NULL: there are no more.
+const struct assignor *consumer_assignor(const struct group_shard *shard, int32_t i);
 
 /// It has what it is to have: stable, at the group's assignment epoch.
 bool consumer_member_is_settled(const struct consumer_group *consumer, const struct consumer_member *member);
@@ -286,11 +291,13 @@ int64_t consumer_metadata_hash(struct consumer_change *change);
 
 // ---- consumer_regex.c ----
 
-/// Looks at the expression of `next`: resolves a new one, drops the old one when nobody else has it, and looks for
-/// topics anew when they are due.
+/// Looks at the expression of `next`: drops the old one when nobody else has it.
 ///
 /// @param[out] bump  set when the group is to rebalance for it
 void consumer_update_regexes(struct consumer_change *change, bool *bump);
+
+/// Has topics of expressions looked for, when there is something to look for.
+void consumer_regex_start(struct consumer_group *consumer, int64_t now_ms);
 
 /// NULL, or why it is no expression, in Kafka's words.
 const char *consumer_check_regex(struct wire_string text);

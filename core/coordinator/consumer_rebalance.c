@@ -343,7 +343,7 @@ void consumer_update_target(struct consumer_change *change)
       .members = subscriptions,
       .member_count = count,
   };
-  consumer_preferred_assignor(members, count)->assign(&input, owner);
+  consumer_preferred_assignor(change->group, members, count)->assign(&input, owner);
   struct consumer_parts *targets = collect_targets(&view, count, owner, change->arena);
   for (int32_t m = 0; m < count; m++) {
     if (!consumer_parts_equal(&targets[m], &members[m]->target)) {

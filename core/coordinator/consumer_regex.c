@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Subscriptions by regular expression. The broker looks for the topics, once for all members with one expression, and
-// writes what it found: when somebody comes with a new one, and when topics came or went, at most every ten seconds.
-// Topics that are Kafka's own are never among them.
+// writes what it found: when somebody has come with a new one, and when topics came or went, at most every ten seconds.
+// As in Kafka that is a step of its own, after the heartbeat that asks for it has been answered: what is found comes
+// with a later heartbeat. Internal topics are among them: it is the clients who leave them out.
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "coordinator/consumer_private.h"
 #include "coordinator/group_regex.h"
+#include "wire/error_codes.h"
 
 enum { REGEX_FEW = 16 };
 
@@ -37,10 +40,9 @@ static struct wire_string *matching_topics(const struct consumer_change *change,
   int32_t length = 0;
   struct uuid id;
   int32_t partitions = 0;
-  bool is_internal = false;
   *count = 0;
-  for (int32_t i = 0; topics->at(topics->arg, i, &name, &length, &id, &partitions, &is_internal); i++) {
-    if (is_internal || !group_regex_matches(regex, name, length)) {
+  for (int32_t i = 0; topics->at(topics->arg, i, &name, &length, &id, &partitions); i++) {
+    if (!group_regex_matches(regex, name, length)) {
       continue;
     }
     if (*count == room) {
@@ -106,22 +108,74 @@ const char *consumer_check_regex(struct wire_string text)
   return why;
 }
 
-/// Looks again for the topics of all expressions that members have.
-static void refresh(struct consumer_change *change, bool *bump)
+/// Something is to be looked for: an expression that nobody looked at yet, or topics that came or went.
+static bool refresh_is_due(const struct consumer_group *consumer, int64_t now_ms)
 {
-  int32_t count = 0;
-  const struct consumer_member *const *members = consumer_change_members(change, &count);
-  for (int32_t i = 0; i < count; i++) {
-    struct wire_string text = members[i]->metadata.subscribed_topic_regex;
-    bool is_done = !consumer_text_is_set(text);
-    for (int32_t j = 0; j < i && !is_done; j++) {
-      is_done = wire_string_equal(members[j]->metadata.subscribed_topic_regex, text);
-    }
-    if (!is_done) {
-      resolve(change, text, bump);
+  bool has_regex = false;
+  for (int32_t i = 0; i < consumer->member_count; i++) {
+    struct wire_string text = consumer->members[i]->metadata.subscribed_topic_regex;
+    has_regex |= consumer_text_is_set(text);
+    if (consumer_text_is_set(text) && consumer_regex_find(consumer, text) == NULL) {
+      return true;
     }
   }
-  change->has_regex_refresh = true;
+  const struct group_shard_topics *topics = group_shard_topics(consumer->group->shard);
+  int64_t since_ms = now_ms - consumer->regex_ms;
+  return has_regex && consumer->topics_version != topics->version(topics->arg) &&
+         (since_ms < 0 || since_ms >= CONSUMER_REGEX_REFRESH_MS);
+}
+
+/// What was found is on the log, or is not: then a heartbeat asks for it again.
+static void refreshed(struct group *group, void *arg, int16_t error, int64_t now_ms)
+{
+  int64_t *seen = arg;
+  if (error == WIRE_NONE && group->kind == GROUP_CONSUMER) {
+    group->consumer->topics_version = *seen;
+    group->consumer->regex_ms = now_ms;
+  }
+  mem_free(seen);
+}
+
+/// Looks for the topics of all expressions that members have.
+static void refresh(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
+{
+  struct consumer_group *consumer = CONTAINER_OF(timer, struct consumer_group, regex_timer);
+  struct group *group = consumer->group;
+  if (group->write_count > 0) {
+    group_timer_start(shard, timer, now_ms + CONSUMER_BUSY_RETRY_MS, refresh);
+    return;
+  }
+  struct arena arena = {0};
+  struct consumer_change change;
+  int64_t *seen = mem_alloc(sizeof *seen);
+  consumer_change_begin(&change, group, consumer, &arena, refreshed, seen, now_ms);
+  *seen = change.topics_version;
+  change.has_regex_refresh = true;
+  bool bump = false;
+  for (int32_t i = 0; i < consumer->member_count; i++) {
+    struct wire_string text = consumer->members[i]->metadata.subscribed_topic_regex;
+    bool is_done = !consumer_text_is_set(text);
+    for (int32_t j = 0; j < i && !is_done; j++) {
+      is_done = wire_string_equal(consumer->members[j]->metadata.subscribed_topic_regex, text);
+    }
+    if (!is_done) {
+      resolve(&change, text, &bump);
+    }
+  }
+  consumer_update_epoch(&change, bump);
+  if (change.write != NULL) {
+    group_write_submit(change.write, now_ms);
+  } else {
+    refreshed(group, seen, WIRE_NONE, now_ms);
+  }
+  arena_destroy(&arena);
+}
+
+void consumer_regex_start(struct consumer_group *consumer, int64_t now_ms)
+{
+  if (consumer->regex_timer.position == 0 && refresh_is_due(consumer, now_ms)) {
+    group_timer_start(consumer->group->shard, &consumer->regex_timer, now_ms, refresh);
+  }
 }
 
 void consumer_update_regexes(struct consumer_change *change, bool *bump)
@@ -130,18 +184,12 @@ void consumer_update_regexes(struct consumer_change *change, bool *bump)
   const struct consumer_member *before = consumer_change_before(change);
   struct wire_string old_text = before != NULL ? before->metadata.subscribed_topic_regex : wire_string_from("");
   struct wire_string text = change->next.metadata.subscribed_topic_regex;
-  if (consumer_text_compare(old_text, text) != 0) {
-    if (consumer_text_is_set(text) && consumer_regex_find(base, text) == NULL) {
-      resolve(change, text, bump);
-    }
-    if (consumer_regex_find(base, old_text) != NULL && consumer_regex_members(base, old_text, before) == 0) {
-      consumer_write_regex_tombstone(change, old_text);
-    }
-    *bump = true;
+  if (consumer_text_compare(old_text, text) == 0) {
+    return;
   }
-  int64_t since_ms = change->now_ms - base->regex_ms;
-  if (base->regex_count > 0 && base->topics_version != change->topics_version &&
-      (since_ms < 0 || since_ms >= CONSUMER_REGEX_REFRESH_MS)) {
-    refresh(change, bump);
+  if (consumer_regex_find(base, old_text) != NULL && consumer_regex_members(base, old_text, before) == 0) {
+    consumer_write_regex_tombstone(change, old_text);
   }
+  // One that nobody had before makes the group rebalance when its topics have been found.
+  *bump |= !consumer_text_is_set(text) || consumer_regex_find(base, text) != NULL;
 }

@@ -4,24 +4,37 @@
 // up. Timers follow the state that records made, so they begin anew when a shard has been loaded.
 #include "coordinator/consumer_private.h"
 
+/// What holds for a group: its own configs, or the broker's.
+static struct group_consumer_settings settings_of(const struct group *group)
+{
+  const struct group_shard_topics *cluster = group_shard_topics(group->shard);
+  const struct group_settings *settings = group_shard_config(group->shard);
+  struct group_consumer_settings out = {
+      .session_timeout_ms = settings->group_consumer_session_timeout_ms,
+      .heartbeat_interval_ms = settings->group_consumer_heartbeat_interval_ms,
+      .assignment_interval_ms = settings->group_consumer_assignment_interval_ms,
+  };
+  if (cluster->settings != NULL) {
+    cluster->settings(cluster->arg, group->id, group->id_size, &out);
+  }
+  return out;
+}
+
 int64_t consumer_session_timeout_ms(const struct consumer_member *member)
 {
   const struct wire_consumer_group_member_metadata_value_classic_member_metadata *classic =
       member->metadata.classic_member_metadata;
-  if (classic != NULL) {
-    return classic->session_timeout_ms;
-  }
-  return group_shard_config(member->consumer->group->shard)->group_consumer_session_timeout_ms;
+  return classic != NULL ? classic->session_timeout_ms : settings_of(member->consumer->group).session_timeout_ms;
 }
 
 int32_t consumer_heartbeat_interval_ms(const struct group *group)
 {
-  return group_shard_config(group->shard)->group_consumer_heartbeat_interval_ms;
+  return settings_of(group).heartbeat_interval_ms;
 }
 
 int64_t consumer_assignment_interval_ms(const struct group *group)
 {
-  return group_shard_config(group->shard)->group_consumer_assignment_interval_ms;
+  return settings_of(group).assignment_interval_ms;
 }
 
 static void session_over(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)

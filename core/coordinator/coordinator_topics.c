@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What shards ask about the cluster's topics, answered from the metadata image; and what changed in it from one look to
-// the next.
+// What shards ask about the cluster's topics and the configs of groups, answered from the metadata image; and what
+// changed in it from one look to the next.
 #include <string.h>
 
 #include "base/mem.h"
 #include "coordinator/coordinator_private.h"
+#include "event/loop.h"
 #include "metadata/image.h"
 
 static const struct metadata_image *topics_image(void *arg)
@@ -38,7 +39,7 @@ static bool topics_find_id(void *arg, const struct uuid *id, const char **name, 
 }
 
 static bool topics_at(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id,
-                      int32_t *partitions, bool *is_internal)
+                      int32_t *partitions)
 {
   const struct metadata_image *image = topics_image(arg);
   if (index < 0 || index >= image->topic_count) {
@@ -49,7 +50,6 @@ static bool topics_at(void *arg, int32_t index, const char **name, int32_t *leng
   *length = topic->name_length;
   *id = topic->id;
   *partitions = topic->partition_count;
-  *is_internal = topic->is_internal;
   return true;
 }
 
@@ -57,6 +57,22 @@ static int64_t topics_version(void *arg)
 {
   const struct coordinator_worker *worker = arg;
   return atomic_load_explicit(&worker->topics_version, memory_order_relaxed);
+}
+
+static void topics_settings(void *arg, const char *group, int32_t length, struct group_consumer_settings *out)
+{
+  const struct group_config *config = metadata_image_group_config(topics_image(arg), group, (size_t)length);
+  *out = (struct group_consumer_settings){
+      .session_timeout_ms = config->consumer_session_timeout_ms,
+      .heartbeat_interval_ms = config->consumer_heartbeat_interval_ms,
+      .assignment_interval_ms = config->consumer_assignment_interval_ms,
+  };
+}
+
+static int64_t topics_wall_ms(void *arg)
+{
+  const struct coordinator_worker *worker = arg;
+  return event_loop_wall_ms(worker->loop);
 }
 
 void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topics *topics)
@@ -67,6 +83,8 @@ void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topic
       .find_id = topics_find_id,
       .at = topics_at,
       .version = topics_version,
+      .settings = topics_settings,
+      .wall_ms = topics_wall_ms,
   };
 }
 

@@ -107,6 +107,21 @@ static int16_t offset_commit_check_part(const struct group *group, const struct 
   return offset_metadata_length(asked->committed_metadata) > limit ? WIRE_OFFSET_METADATA_TOO_LARGE : WIRE_NONE;
 }
 
+/// Whether a topic went while the request was on its way here: nobody would delete its offsets any more.
+static int16_t offset_commit_check_topic(const struct group *group,
+                                         const struct wire_offset_commit_request_offset_commit_request_topic *topic)
+{
+  const struct group_shard_topics *topics = group_shard_topics(group->shard);
+  bool by_id = !uuid_is_zero(&topic->topic_id);
+  struct uuid id;
+  int32_t partitions = 0;
+  if (topics->find(topics->arg, topic->name.data, topic->name.length, &id, &partitions) &&
+      (!by_id || uuid_equal(&id, &topic->topic_id))) {
+    return WIRE_NONE;
+  }
+  return by_id ? WIRE_UNKNOWN_TOPIC_ID : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+}
+
 /// Adds one topic of a request to the write, and to the answer.
 static void offset_commit_topic(struct group_write *write, const struct group *group,
                                 const struct group_request *request,
@@ -114,6 +129,8 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
                                 struct wire_offset_commit_response_offset_commit_response_topic *out, int64_t now_ms)
 {
   const struct wire_offset_commit_request *body = request->body;
+  int64_t wall_ms = group_wall_ms(group->shard, now_ms);
+  int16_t topic_error = offset_commit_check_topic(group, topic);
   wire_offset_commit_response_offset_commit_response_topic_init(out);
   out->name = topic->name;
   out->topic_id = topic->topic_id;
@@ -122,19 +139,20 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
   for (int32_t i = 0; i < topic->partitions_count; i++) {
     const struct wire_offset_commit_request_offset_commit_request_partition *asked = &topic->partitions[i];
     out->partitions[i].partition_index = asked->partition_index;
-    out->partitions[i].error_code = offset_commit_check_part(group, request, topic, asked);
+    out->partitions[i].error_code =
+        topic_error != WIRE_NONE ? topic_error : offset_commit_check_part(group, request, topic, asked);
     if (out->partitions[i].error_code != WIRE_NONE) {
       continue;
     }
     struct offset_value value = {
         .offset = asked->committed_offset,
-        .commit_ms = asked->commit_timestamp >= 0 ? asked->commit_timestamp : now_ms,
+        .commit_ms = asked->commit_timestamp >= 0 ? asked->commit_timestamp : wall_ms,
         .expire_ms = -1,
         .leader_epoch = asked->committed_leader_epoch,
         .metadata = asked->committed_metadata,
     };
     if (body->retention_time_ms >= 0) {
-      value.expire_ms = body->retention_time_ms < INT64_MAX - now_ms ? now_ms + body->retention_time_ms : INT64_MAX;
+      value.expire_ms = body->retention_time_ms < INT64_MAX - wall_ms ? wall_ms + body->retention_time_ms : INT64_MAX;
     }
     offset_write_commit(write, request->group, topic->name, &topic->topic_id, asked->partition_index, &value);
   }

@@ -112,6 +112,11 @@ const struct group_shard_topics *group_shard_topics(const struct group_shard *sh
   return &shard->topics;
 }
 
+int64_t group_wall_ms(const struct group_shard *shard, int64_t now_ms)
+{
+  return shard->topics.wall_ms != NULL ? shard->topics.wall_ms(shard->topics.arg) : now_ms;
+}
+
 void group_new_uuid_text(struct group_shard *shard, char text[37])
 {
   uint64_t high = (shard_random(shard) & ~UINT64_C(0xf000)) | UINT64_C(0x4000);

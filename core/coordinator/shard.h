@@ -42,18 +42,28 @@ struct group_request;
 struct group_shard;
 struct group_write;
 
-/// What a shard asks about the cluster; the answers may differ from call to call.
+/// What is set on a group, over the broker's configs.
+struct group_consumer_settings {
+  int32_t session_timeout_ms;     ///< consumer.session.timeout.ms
+  int32_t heartbeat_interval_ms;  ///< consumer.heartbeat.interval.ms
+  int32_t assignment_interval_ms; ///< consumer.assignment.interval.ms
+};
+
+/// What a shard asks about the world; the answers may differ from call to call.
 struct group_shard_topics {
   void *arg; ///< first argument
   /// A topic's id and number of partitions by its name. @return false: there is none
   bool (*find)(void *arg, const char *name, int32_t length, struct uuid *id, int32_t *partitions);
   /// A topic's name and number of partitions by its id; `name` borrowed for the turn. @return false: there is none
   bool (*find_id)(void *arg, const struct uuid *id, const char **name, int32_t *length, int32_t *partitions);
-  /// The i-th topic, for regular expressions; internal ones say so. @return false: there are no more
-  bool (*at)(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id, int32_t *partitions,
-             bool *is_internal);
+  /// The i-th topic, for regular expressions. @return false: there are no more
+  bool (*at)(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id, int32_t *partitions);
   /// Rises when any topic or partition comes or goes, and at no other time.
   int64_t (*version)(void *arg);
+  /// The configs of a consumer group; NULL: the shard's settings hold for all.
+  void (*settings)(void *arg, const char *group, int32_t length, struct group_consumer_settings *out);
+  /// The wall clock, ms since 1970, which may step: what is noted for years goes by it. NULL: the time of each call.
+  int64_t (*wall_ms)(void *arg);
 };
 
 /// Makes an empty shard.
@@ -93,7 +103,7 @@ void group_shard_handle(struct group_shard *shard, struct group_request *request
 /// When group_shard_run_timers() has something to do; INT64_MAX: never.
 int64_t group_shard_next_ms(const struct group_shard *shard);
 
-/// Does what is due at `now_ms` (wall clock, ms since 1970, as timestamps in records are).
+/// Does what is due at `now_ms` (ms since 1970 by a clock that does not step).
 void group_shard_run_timers(struct group_shard *shard, int64_t now_ms);
 
 /// The topics changed (version() rose): groups whose subscriptions that touches rebalance.

@@ -27,7 +27,7 @@ BROKER_CONFIG_X(INT, fetch_max_bytes, "fetch.max.bytes", "57671680", 1024, NO_MA
   "Most bytes of records in one fetch response, whatever the client asks for.")
 BROKER_CONFIG_X(INT, group_consumer_assignment_interval_ms, "group.consumer.assignment.interval.ms", "1000", 0, NO_MAX, VALID_ANY,
   "Default of the group config consumer.assignment.interval.ms.")
-BROKER_CONFIG_X(TEXT, group_consumer_assignors, "group.consumer.assignors", "uniform,range", NO_MIN, NO_MAX, VALID_ANY,
+BROKER_CONFIG_X(ENUM, group_consumer_assignors, "group.consumer.assignors", "uniform,range", NO_MIN, NO_MAX, VALID("uniform,range", "range,uniform", "uniform", "range"),
   "Assignors of consumer groups, the default one first: uniform, range.")
 BROKER_CONFIG_X(INT, group_consumer_heartbeat_interval_ms, "group.consumer.heartbeat.interval.ms", "5000", 1, NO_MAX, VALID_ANY,
   "Default of the group config consumer.heartbeat.interval.ms.")

@@ -47,7 +47,7 @@ static bool driver_topic_find_id(void *arg, const struct uuid *id, const char **
 }
 
 static bool driver_topic_at(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id,
-                            int32_t *partitions, bool *is_internal)
+                            int32_t *partitions)
 {
   struct shard_driver *driver = arg;
   for (int i = 0; i < SHARD_DRIVER_TOPICS; i++) {
@@ -57,7 +57,6 @@ static bool driver_topic_at(void *arg, int32_t index, const char **name, int32_t
       *length = (int32_t)strlen(topic->name);
       *id = topic->id;
       *partitions = topic->partitions;
-      *is_internal = topic->is_internal;
       return true;
     }
   }
@@ -67,6 +66,12 @@ static bool driver_topic_at(void *arg, int32_t index, const char **name, int32_t
 static int64_t driver_topic_version(void *arg)
 {
   return ((struct shard_driver *)arg)->version;
+}
+
+static int64_t driver_wall_ms(void *arg)
+{
+  const struct shard_driver *driver = arg;
+  return driver->now_ms + driver->wall_ahead_ms;
 }
 
 struct shard_driver *shard_driver_new(uint64_t seed)
@@ -83,6 +88,8 @@ struct shard_driver *shard_driver_new(uint64_t seed)
       .group_consumer_heartbeat_interval_ms = 5000,
       .group_consumer_max_size = INT32_MAX,
       .group_consumer_assignment_interval_ms = 1000,
+      .group_consumer_assignors = {0, 1},
+      .group_consumer_assignor_count = 2,
       .is_upgrade_allowed = true,
       .is_downgrade_allowed = true,
   };
@@ -92,6 +99,7 @@ struct shard_driver *shard_driver_new(uint64_t seed)
       .find_id = driver_topic_find_id,
       .at = driver_topic_at,
       .version = driver_topic_version,
+      .wall_ms = driver_wall_ms,
   };
   driver->shard = group_shard_new(0, &driver->config, &topics, seed);
   return driver;
@@ -103,7 +111,7 @@ void shard_driver_delete(struct shard_driver *driver)
   mem_free(driver);
 }
 
-void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t partitions, bool is_internal)
+void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t partitions)
 {
   struct shard_driver_topic *topic = driver_find(driver, name, strlen(name));
   for (int i = 0; topic == NULL && i < SHARD_DRIVER_TOPICS; i++) {
@@ -115,7 +123,6 @@ void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t p
     }
   }
   topic->partitions = partitions;
-  topic->is_internal = is_internal;
   driver->version++;
 }
 

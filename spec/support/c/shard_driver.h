@@ -18,13 +18,14 @@ struct shard_driver_topic {
   char name[SHARD_DRIVER_NAME]; ///< topic name
   struct uuid id;               ///< its id
   int32_t partitions;           ///< 0: there is none
-  bool is_internal;             ///< the broker's own
 };
 
 struct shard_driver {
   struct group_settings config;                          ///< the spec's to set
   struct shard_driver_topic topics[SHARD_DRIVER_TOPICS]; ///< what there is
   int64_t version;                                       ///< of the topics
+  int64_t now_ms;                                        ///< the shard's time, as the spec has it
+  int64_t wall_ahead_ms;                                 ///< by which the wall clock is ahead of that
   struct group_shard *shard;                             ///< owned
 };
 
@@ -44,7 +45,7 @@ struct shard_driver *shard_driver_new(uint64_t seed);
 void shard_driver_delete(struct shard_driver *driver);
 
 /// Sets a topic. @param partitions  0: it goes
-void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t partitions, bool is_internal);
+void shard_driver_topic(struct shard_driver *driver, const char *name, int32_t partitions);
 
 /// Gives a topic the id that it has in another driver.
 void shard_driver_set_topic_id(struct shard_driver *driver, const char *name, const struct uuid *id);

@@ -57,17 +57,28 @@ describe("a member with an expression", function()
   local s
   before_each(function()
     s = shard.new { topics = { red = 1, rose = 2, sky = 1 } }
-    s:topic("r__internal", 1, true)
   end)
   after_each(function() s:close() end)
 
-  it("gets topics that match, and none of Kafka's own", function()
-    assert.equal("red:0 rose:0,1", join(s, "m", "r.*").parts)
+  it("gets topics that match with a heartbeat after they were found", function()
+    local answer = join(s, "m", "r.*")
+    assert.same({ 1, "" }, { answer.memberEpoch, answer.parts })
+    s:advance(0)
+    assert.equal("r__internal:0 red:0 rose:0,1", beat(s, "g", "m", 1).parts)
     assert.equal("r.*", consumer.describe(s, "g").members[1].subscribedTopicRegex)
   end)
 
-  it("gets topics that it names beside them, each once", function()
-    assert.equal("red:0 rose:0,1 sky:0", join(s, "m", "r.*", { names = { "sky", "red" } }).parts)
+  it("gets internal topics too, as in Apache Kafka: it is clients who leave them out", function()
+    s:topic("__consumer_offsets", 1)
+    join(s, "m", "red|__consumer_offsets")
+    s:advance(1000)
+    assert.equal("__consumer_offsets:0 red:0", beat(s, "g", "m", 1).parts)
+  end)
+
+  it("gets topics that it names at once, and those that match beside them, each once", function()
+    assert.equal("red:0 sky:0", join(s, "m", "r.*", { names = { "sky", "red" } }).parts)
+    s:advance(1000)
+    assert.equal("red:0 rose:0,1 sky:0", beat(s, "g", "m", 2).parts)
   end)
 
   it("is refused when it is none, and leaves nothing behind", function()
@@ -77,22 +88,31 @@ describe("a member with an expression", function()
     assert.same({}, s:groups())
   end)
 
+  --- It has joined, and has what matched; returns its epoch.
+  local function settled(regex)
+    join(s, "m", regex)
+    s:advance(1000)
+    local epoch = beat(s, "g", "m", 1).memberEpoch
+    assert.equal(2, epoch)
+    return epoch
+  end
+
   it("gets a topic that comes later, ten seconds after the last look at the latest", function()
-    join(s, "m", "r.*")
+    settled "r.*"
     s:topic("rock", 1)
     s:topics_changed()
-    s:advance(1000)
+    s:advance(8999)
+    beat(s, "g", "m", 2)
+    s:advance(0)
+    assert.is_nil(beat(s, "g", "m", 2).parts)
+    s:advance(1)
+    beat(s, "g", "m", 2)
+    s:advance(0)
     assert.equal("red:0 rock:0 rose:0,1", beat(s, "g", "m", 2).parts)
-    s:topic("rain", 1)
-    s:topics_changed()
-    s:advance(9000)
-    assert.is_nil(beat(s, "g", "m", 3).parts)
-    s:advance(1000)
-    assert.equal("rain:0 red:0 rock:0 rose:0,1", beat(s, "g", "m", 3).parts)
   end)
 
   it("loses a topic that is deleted", function()
-    join(s, "m", "r.*")
+    settled "r.*"
     s:topic("rose", 0)
     s:topics_changed()
     s:advance(1000)
@@ -100,7 +120,7 @@ describe("a member with an expression", function()
   end)
 
   it("shares what was found with others, until the last of them goes", function()
-    join(s, "m", "r.*")
+    settled "r.*"
     join(s, "n", "r.*")
     beat(s, "g", "m", -1)
     assert.truthy(s:dump "g":find("regex=r.* topic=red", 1, true))
@@ -112,17 +132,28 @@ describe("a member with an expression", function()
   end)
 
   it("may take another one, or none", function()
-    join(s, "m", "r.*")
-    s:advance(1000)
-    assert.equal("sky:0", beat(s, "g", "m", 2, { subscribedTopicRegex = "s.*", owned = "" }).parts)
+    settled "r.*"
+    assert.equal("", beat(s, "g", "m", 2, { subscribedTopicRegex = "s.*", owned = "" }).parts)
     s:advance(1000)
     assert.is_nil(s:dump "g":find("r.*", 1, true))
+    assert.equal("sky:0", beat(s, "g", "m", 2).parts)
     beat(s, "g", "m", 3, { subscribedTopicRegex = "" })
     assert.is_nil(s:dump "g":find("s.*", 1, true))
   end)
 
-  it("keeps its topics over a reload", function()
+  it("is looked after again when what was found could not be written", function()
     join(s, "m", "r.*")
+    s.is_held = true
+    s:advance(0)
+    s:settle(1, 16)
+    s.is_held = false
+    beat(s, "g", "m", 1)
+    s:advance(0)
+    assert.equal("red:0 rose:0,1", beat(s, "g", "m", 1).parts)
+  end)
+
+  it("keeps its topics over a reload", function()
+    settled "r.*"
     local other = s:reloaded()
     assert.equal(s:dump_all(), other:dump_all())
     assert.is_nil(beat(other, "g", "m", 2).parts)
@@ -130,7 +161,7 @@ describe("a member with an expression", function()
   end)
 
   it("keeps offsets of topics that match from being deleted", function()
-    join(s, "m", "r.*")
+    settled "r.*"
     local answer = s:call("OffsetDelete", 0, "g", { groupId = "g",
       topics = { { name = "red", partitions = { { partitionIndex = 0 } } } } }).response
     assert.equal(GROUP_SUBSCRIBED_TO_TOPIC, answer.topics[1].partitions[1].errorCode)

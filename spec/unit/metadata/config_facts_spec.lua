@@ -68,7 +68,8 @@ describe("The broker configs", function()
   -- Where Luka has another default, or refuses what would make no sense.
   local OWN = {
     ["default.replication.factor"] = { low = "1", high = "32767" },
-    ["group.consumer.assignors"] = { kind = "STRING" }, -- the order counts, which sets of words do not keep
+    ["group.consumer.assignors"] = { kind = "STRING", -- the order counts, which sets of words do not keep
+      valid = "uniform,range, range,uniform, uniform, range" },
     ["group.consumer.migration.policy"] = { valid = "disabled, downgrade, upgrade, bidirectional" },
     ["group.initial.rebalance.delay.ms"] = { default = "0" },
     ["offsets.topic.compression.codec"] = { low = "0", high = "4" },
