@@ -20,7 +20,7 @@
 ---@field delete_topic_enable? boolean  Whether topics can be deleted. Default: true.
 ---@field fetch_max_bytes? integer  Most bytes of records in one fetch response, whatever the client asks for. Default: 55 * MiB.
 ---@field group_consumer_assignment_interval_ms? integer  Default of the group config consumer.assignment.interval.ms. Default: seconds(1).
----@field group_consumer_assignors? string  Assignors of consumer groups, the default one first: uniform, range. Default: "uniform,range".
+---@field group_consumer_assignors? "uniform,range"|"range,uniform"|"uniform"|"range"  Assignors of consumer groups, the default one first: uniform, range. Default: "uniform,range".
 ---@field group_consumer_heartbeat_interval_ms? integer  Default of the group config consumer.heartbeat.interval.ms. Default: seconds(5).
 ---@field group_consumer_max_assignment_interval_ms? integer  Most that the group config consumer.assignment.interval.ms may be. Default: seconds(15).
 ---@field group_consumer_max_heartbeat_interval_ms? integer  Most that the group config consumer.heartbeat.interval.ms may be. Default: seconds(15).

@@ -234,7 +234,7 @@ function M.add(admin, call, transport)
   ---
   ---@param name string
   ---@param which "all"|string|(string|{ member_id: string? , instance_id: string? })[]  member ids or instance ids
-  ---@param reason string?  for the broker's log
+  ---@param reason string?  shown with the rebalance that it brings about, as what the member says
   ---@return luka.Member[] removed
   function admin.remove_members(name, which, reason)
     name = arguments.group("remove_members", name)
