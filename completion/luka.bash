@@ -149,6 +149,7 @@ group_max_size
 group_min_session_timeout_ms
 id
 index_interval_bytes
+internal_segment_bytes
 leader_replication_throttled_replicas
 listen
 local_retention_bytes

@@ -83,7 +83,7 @@ void classic_set_state(struct classic_group *classic, enum classic_state state, 
     }
   }
   classic->state = state;
-  classic->state_ms = now_ms;
+  classic->state_ms = group_wall_ms(classic->shard, now_ms);
 }
 
 const char *classic_state_name(const struct group *group)

@@ -200,7 +200,8 @@ static void join_give_id(struct classic_group *classic, struct group_request *re
                          int64_t now_ms)
 {
   const struct wire_join_group_request *body = request->body;
-  if (classic->pending_count >= CLASSIC_PENDING_MAX) {
+  while (classic->pending_count >= CLASSIC_PENDING_MAX ||
+         (classic->pending_count > 0 && classic->pending_bytes > CLASSIC_PENDING_BYTES_MAX)) {
     classic_member_delete(CONTAINER_OF(classic->pending.next, struct classic_member, link));
   }
   struct classic_member *member =
@@ -470,7 +471,7 @@ void classic_join(struct group_shard *shard, struct group *group, struct group_r
   if (group->kind == GROUP_EMPTY) {
     struct classic_group *classic = classic_new(group);
     classic->is_live = true;
-    classic->state_ms = now_ms;
+    classic->state_ms = group_wall_ms(shard, now_ms);
     if (is_new) {
       classic_store_empty(classic, created_written, now_ms);
     }

@@ -9,7 +9,8 @@
 //   *.swap without suffix   appender, .log last; then the folder goes to disk
 //
 // While files are called *.swap the log must not be cut: what is cut would be back after a crash. So a truncation first
-// removes them (log_clean_cancel_swap), and the step that would put them in place finds that out.
+// removes them (log_clean_cancel_swap), as does a deletion at the log's start (log_clean_drop_swap), and the step that
+// would put them in place finds that out.
 //
 // Readers: log->cuts is counted when the new list is there, before any file gets another name. So who has the old list
 // and opened the new file under an old segment's name sees that it was counted, and begins anew (log_read.c). Who has
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "log/log_clean_private.h"
@@ -73,6 +73,17 @@ void clean_swap_discard(const struct log_clean *pass, const struct clean_swap *s
   error_record(detail.code, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
 }
 
+int log_clean_drop_swap(struct log *log)
+{
+  if (log->swap_base < 0) {
+    return 0;
+  }
+  TRY(remove_all(log_dir(log), log->swap_base, ".swap"));
+  atomic_store(&log->is_dir_dirty, true);
+  log->swap_base = -1;
+  return 0;
+}
+
 int log_clean_cancel_swap(struct log *log)
 {
   if (log->swap_base < 0) {
@@ -114,7 +125,7 @@ static int stage(struct log_clean *pass)
   if (find_old(pass, swap) < 0) {
     return error_set(ERR_AGAIN, "%s: has changed while it was cleaned", pass->dir);
   }
-  CHECK(log->swap_base < 0);
+  TRY(log_clean_drop_swap(log)); // one that could not be removed before
   atomic_store(&log->is_dir_dirty, true);
   int result = rename_all(pass->dir, base_offset, swap->has_txn_index, ".cleaned", ".swap");
   if (result < 0) {
@@ -168,16 +179,20 @@ static int swap_files(struct log_clean *pass)
 }
 
 /// Removes the files of a new segment that is not put in place. Appender.
-static void give_up(const struct log_clean *pass)
+///
+/// @param result  why it is not
+/// @return the same; or, when they cannot be removed, why: the log still has a swap then, which the next start would
+///         finish, and whoever cuts the log has to remove first
+static int give_up(const struct log_clean *pass, int result)
 {
   struct log *log = pass->log;
   struct error_detail detail = *error_last();
-  if (strcmp(log_dir(log), pass->dir) == 0) {
-    remove_all(pass->dir, log->swap_base, ".swap");
-    atomic_store(&log->is_dir_dirty, true);
+  if (strcmp(log_dir(log), pass->dir) != 0) {
+    log->swap_base = -1; // the folder that they are in is none of the log's any more
+  } else {
+    TRY(log_clean_drop_swap(log));
   }
-  log->swap_base = -1;
-  error_record(detail.code, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
+  return error_record(result, 0, detail.file, detail.line, "%.*s", ERROR_MESSAGE_SIZE - 1, detail.message);
 }
 
 /// Opens the new segment's file under the name that it has now.
@@ -206,8 +221,7 @@ static int commit(struct log_clean *pass)
   int result =
       at < 0 ? error_set(ERR_AGAIN, "%s: has changed while it was cleaned", pass->dir) : open_fresh(pass, fresh, &file);
   if (result < 0) {
-    give_up(pass);
-    return result;
+    return give_up(pass, result);
   }
   struct segment_list *list = log_list(log);
   int64_t old_bytes = 0;

@@ -145,6 +145,13 @@ static int open_segments(struct log *log, const struct log_open_args *args, bool
   atomic_store(&log->start_offset, start_offset);
   leader_epochs_truncate_end(&log->epochs, end_offset + 1);
   leader_epochs_truncate_start(&log->epochs, start_offset);
+  if (args->clean_offset > end_offset) {
+    slog_warn("%s: ends at offset %" PRId64 ", below what the cleaner's checkpoint has, %" PRId64
+              ": all of it counts as "
+              "not compacted",
+              args->dir, end_offset, args->clean_offset);
+    atomic_store(&log->clean_offset, start_offset);
+  }
   int64_t recovery_point = args->is_clean || args->recovery_point > end_offset ? end_offset : args->recovery_point;
   atomic_store(&log->recovery_point, recovery_point);
   return 0;

@@ -222,6 +222,10 @@ void log_snapshots_drop(struct log *log);
 /// some of these. Waits for the disk. Appender. @return 0, ERR_IO ...
 int log_clean_cancel_swap(struct log *log);
 
+/// The same before segments are deleted from the log's start, without waiting for the disk: names that change later are
+/// not on disk before. Appender. @return 0, ERR_IO ...
+int log_clean_drop_swap(struct log *log);
+
 /// Renames the files of a segment to *.deleted and hands them on. Appender, or start-up.
 ///
 /// @param is_replaced  another segment takes its name

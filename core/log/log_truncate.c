@@ -379,6 +379,7 @@ int log_delete_before(struct log *log, int64_t offset, int64_t now_ms)
   if (gone == 0) {
     return 0;
   }
+  TRY(log_clean_drop_swap(log));
   struct segment_list *fresh = segment_list_new(list->count - gone);
   for (int i = gone; i < list->count; i++) {
     fresh->segments[i - gone] = list->segments[i];

@@ -6,7 +6,7 @@ local cleaning = require "spec.unit.log.cleaning"
 local logs, NULL = cleaning.logs, cleaning.NULL
 local C = cleaning.C
 
-local EIO, ENOSPC = 5, 28
+local ENOENT, EIO, ENOSPC = 2, 5, 28
 
 --- A log of several groups of segments, with more than one key in each, and what of it counts.
 local function filled(options)
@@ -144,6 +144,64 @@ describe("A swap", function()
     assert.same({ 2, 12, 10 }, { log:start_offset(), log:end_offset(), #cleaning.records(log) })
     assert(cleaning.clean(log))
     assert.same({ { 11, "a", "v12" } }, cleaning.records(log))
+    log:close()
+  end)
+
+  --- Makes a pass over twelve segments whose hook calls `meddle` between the two steps of its first swap, and then goes on
+  --- as it says: true with the second step, false as if the log were gone.
+  local function meddled(meddle)
+    local log = cleaning.open { config = { segment_bytes = 700 } }
+    for i = 1, 12 do
+      cleaning.put(log, { { "a", "v" .. i } })
+      cleaning.roll(log)
+    end
+    local steps, callback = 0
+    callback = ffi.cast("int (*)(void *, void (*)(void *), void *)", function(_, change, arg)
+      steps = steps + 1
+      if steps == 3 and not meddle(log) then return C.ERR_AGAIN end
+      change(arg)
+      return 0
+    end)
+    local counts, why = cleaning.clean(log, { settings = { with_appender = callback } })
+    callback:free()
+    return log, counts, why
+  end
+
+  it("does not bring back what was deleted from the start of the log meanwhile, when a crash comes", function()
+    local log, counts, why = meddled(function(log)
+      assert(C.log_delete_before(log.log, 3, logs.NOW) == 3)
+      return false
+    end)
+    assert.same({ nil, "ERR_AGAIN" }, { counts, why })
+    log = cleaning.reopen(log, false, { config = { segment_bytes = 700 } })
+    assert.same({}, strays(log))
+    assert.same({ 3, 12, 9 }, { log:start_offset(), log:end_offset(), #cleaning.records(log) })
+    log:close()
+  end)
+
+  it("whose files cannot be removed is a failure of the disk, and no truncation is undone by it", function()
+    local log, counts, why = meddled(function()
+      C.errinj_set(C.ERRINJ_FILE_OPEN, 1, ENOENT)
+      C.errinj_set(C.ERRINJ_DIR_REMOVE_FILE, 1, EIO)
+      return true
+    end)
+    C.errinj_set(C.ERRINJ_FILE_OPEN, 0, 0)
+    C.errinj_set(C.ERRINJ_DIR_REMOVE_FILE, 0, 0)
+    assert.same({ nil, "ERR_IO" }, { counts, why })
+    assert(C.log_truncate_to(log.log, 5, logs.NOW) == 0)
+    log = cleaning.reopen(log, false, { config = { segment_bytes = 700 } })
+    assert.same({}, strays(log))
+    assert.same({ 0, 5, 5 }, { log:start_offset(), log:end_offset(), #cleaning.records(log) })
+    log:close()
+  end)
+end)
+
+describe("A checkpoint of the cleaner", function()
+  it("that is above the log's end has all of it cleaned again", function()
+    local log = cleaning.open()
+    cleaning.put(log, { { "a", "v" } })
+    log = cleaning.reopen(log, false, { clean_offset = 1000 })
+    assert.equal(0, tonumber(C.log_clean_offset(log.log)))
     log:close()
   end)
 end)
