@@ -493,7 +493,7 @@ describe("words for groups", function()
       assert.same({ { group = group, topic = topic, partition = 0, offset = 4, end_offset = 10, lag = 6 },
         { group = group, topic = topic, partition = 2, offset = 4, end_offset = 10, lag = 6 } }, rows)
       assert.is_true(#session:run "admin.lag()" > 2)
-      assert.equal("groups: part: got 5, expected a part of a name", (session:refusal "admin.lag(5)"))
+      assert.equal('lag: got 5, expected a part of a name: "orders"', (session:refusal "admin.lag(5)"))
     end)
 
     it("finds the coordinator", function() assert.equal(1, session.context.admin.find_coordinator "any") end)

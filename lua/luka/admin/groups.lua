@@ -154,6 +154,7 @@ function M.add(admin, call, transport)
   ---@param part string?  of the names of groups that are meant
   ---@return { group: string, topic: string, partition: integer, offset: integer, end_offset: integer?, lag: integer? }[]
   function admin.lag(part)
+    if part ~= nil and type(part) ~= "string" then arguments.refuse("lag", part, 'a part of a name: "orders"') end
     local list, rows, ends = admin.groups { part = part, lag = false }, {}, {}
     for from = 1, #list, AT_ONCE do
       local names = {}
