@@ -38,7 +38,7 @@ M.entries = {
     usage = 'kick("group", "member id" | "instance id" | { ... } | "all" [, "reason"])',
     about = "The others get its partitions. A consumer that is still alive joins again: what this is for are static members "
       .. "that do not come back, and members that hold up a rebalance. The beginning of a member id will do if no other "
-      .. "begins so. With \"all\" it asks first, on a terminal. The reason is shown with the rebalance.",
+      .. "begins so. With \"all\" it asks first, on a terminal. The reason is shown with the rebalance of a classic group.",
     example = 'kick("orders", "all")', setup = SETUP },
   { name = "delete_offsets", group = "groups",
     type = "fun(group: string|luka.GroupObject, topic: string|luka.TopicObject, partitions?: integer|integer[]): table[]?",
