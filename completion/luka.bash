@@ -149,6 +149,7 @@ group_max_size
 group_min_session_timeout_ms
 id
 index_interval_bytes
+internal_segment_bytes
 leader_replication_throttled_replicas
 listen
 local_retention_bytes
@@ -327,6 +328,7 @@ _luka_setting()
   console) _luka_file ;;
   data) _luka_file ;;
   delete_topic_enable) _luka_word "true false" ;;
+  group_consumer_assignors) _luka_word "uniform,range range,uniform uniform range" ;;
   group_consumer_migration_policy) _luka_word "disabled downgrade upgrade bidirectional" ;;
   log_cleaner_enable) _luka_word "true false" ;;
   log_cleanup_policy) _luka_word "compact delete" ;;

@@ -20,7 +20,7 @@
 ---@field delete_topic_enable? boolean  Whether topics can be deleted. Default: true.
 ---@field fetch_max_bytes? integer  Most bytes of records in one fetch response, whatever the client asks for. Default: 55 * MiB.
 ---@field group_consumer_assignment_interval_ms? integer  Default of the group config consumer.assignment.interval.ms. Default: seconds(1).
----@field group_consumer_assignors? string  Assignors of consumer groups, the default one first: uniform, range. Default: "uniform,range".
+---@field group_consumer_assignors? "uniform,range"|"range,uniform"|"uniform"|"range"  Assignors of consumer groups, the default one first: uniform, range. Default: "uniform,range".
 ---@field group_consumer_heartbeat_interval_ms? integer  Default of the group config consumer.heartbeat.interval.ms. Default: seconds(5).
 ---@field group_consumer_max_assignment_interval_ms? integer  Most that the group config consumer.assignment.interval.ms may be. Default: seconds(15).
 ---@field group_consumer_max_heartbeat_interval_ms? integer  Most that the group config consumer.heartbeat.interval.ms may be. Default: seconds(15).
@@ -158,6 +158,7 @@
 ---@field flush_ms? integer  Force a flush to disk when records have waited this long. Default: no limit.
 ---@field follower_replication_throttled_replicas? string|string[]  Replicas whose catching up is throttled on the follower: partition:broker pairs, or `*`. Without effect yet: it belongs to replication. Default: "".
 ---@field index_interval_bytes? integer  Bytes of log between two entries of the offset index. Default: 4 * KiB.
+---@field internal_segment_bytes? integer  As segment_bytes, and not bound to its least value, for tests; 0: segment_bytes holds. Default: 0.
 ---@field leader_replication_throttled_replicas? string|string[]  Replicas whose catching up is throttled on the leader: partition:broker pairs, or `*`. Without effect yet: it belongs to replication. Default: "".
 ---@field local_retention_bytes? integer  With tiered storage, bytes of a partition kept on the local disk; -2: as retention_bytes. Without effect yet: it belongs to tiered storage. Default: -2.
 ---@field local_retention_ms? integer  With tiered storage, how long segments stay on the local disk; -2: as retention_ms. Without effect yet: it belongs to tiered storage. Default: -2.

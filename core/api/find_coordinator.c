@@ -173,6 +173,9 @@ void find_coordinator_handle(struct request *req)
     request_respond(req, &resp);
     return;
   }
+  if (!request_check_count(req, body->coordinator_keys_count)) {
+    return;
+  }
   resp.coordinators_count = body->coordinator_keys_count;
   resp.coordinators = request_array(req, resp.coordinators_count, sizeof *resp.coordinators);
   if (resp.coordinators_count > 0) {

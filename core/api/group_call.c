@@ -60,6 +60,7 @@ void group_call_init(struct group_call *call, struct request *req, struct wire_s
               .response = response,
               .client_id = req->client_id,
               .client_host = group_client_host(req),
+              .room = &req->group_room,
           },
       .req = req,
       .done = done,

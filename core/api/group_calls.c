@@ -2,6 +2,7 @@
 #include "api/group_calls.h"
 
 #include "api/group_call.h"
+#include "api/group_flow.h"
 #include "api/request.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -19,9 +20,15 @@ struct group_calls {
   group_calls_fn done;             ///< makes the answer
   void *response;                  ///< of group_calls_forward()
   int32_t count;                   ///< calls
-  int32_t pending;                 ///< not yet answered, and one while they are sent
+  struct group_flow flow;          ///< sends them
   struct group_calls_item items[]; ///< the calls
 };
+
+static struct group_call *calls_at(void *arg, int32_t i)
+{
+  struct group_calls *calls = arg;
+  return &calls->items[i].call;
+}
 
 struct group_calls *group_calls_new(struct request *req, int32_t count, group_calls_fn done)
 {
@@ -29,6 +36,7 @@ struct group_calls *group_calls_new(struct request *req, int32_t count, group_ca
   calls->req = req;
   calls->done = done;
   calls->count = count;
+  calls->flow = (struct group_flow){.at = calls_at, .arg = calls, .count = count, .bytes_max = GROUP_FLOW_BYTES_MAX};
   return calls;
 }
 
@@ -37,16 +45,12 @@ struct request *group_calls_request(const struct group_calls *calls)
   return calls->req;
 }
 
-static void calls_release(struct group_calls *calls)
-{
-  if (--calls->pending == 0) {
-    calls->done(calls);
-  }
-}
-
 static void calls_answered(struct group_call *call)
 {
-  calls_release(CONTAINER_OF(call, struct group_calls_item, call)->calls);
+  struct group_calls *calls = CONTAINER_OF(call, struct group_calls_item, call)->calls;
+  if (group_flow_done(&calls->flow, call)) {
+    calls->done(calls);
+  }
 }
 
 void group_calls_set(struct group_calls *calls, int32_t i, struct wire_string group, const void *body, void *response)
@@ -60,15 +64,14 @@ void group_calls_set_shard(struct group_calls *calls, int32_t i, int32_t shard, 
 {
   group_calls_set(calls, i, wire_string_from(NULL), body, response);
   calls->items[i].call.request.shard = shard;
+  calls->flow.bytes_max = SIZE_MAX; // each shard answers once, and a list that lacks some would be believed
 }
 
 void group_calls_submit(struct group_calls *calls)
 {
-  calls->pending = calls->count + 1;
-  for (int32_t i = 0; i < calls->count; i++) {
-    group_call_submit(&calls->items[i].call);
+  if (group_flow_start(&calls->flow)) {
+    calls->done(calls);
   }
-  calls_release(calls);
 }
 
 void group_calls_respond(struct group_calls *calls, const void *response)

@@ -12,6 +12,7 @@
 // twice, and so is a group.
 #include "api/api.h"
 #include "api/group_call.h"
+#include "api/group_flow.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "base/mem.h"
@@ -41,7 +42,7 @@ struct offset_fetch {
   struct request *req;               ///< the request
   struct offset_fetch_group *groups; ///< in its order
   int32_t count;                     ///< how many
-  int32_t pending;                   ///< those that are not answered, and one while they are asked
+  struct group_flow flow;            ///< asks them
 };
 
 // ---- the answer ----
@@ -126,11 +127,10 @@ static void offset_fetch_answer(struct offset_fetch *fetch)
   mem_free(arenas);
 }
 
-static void offset_fetch_release(struct offset_fetch *fetch)
+static struct group_call *offset_fetch_at(void *arg, int32_t i)
 {
-  if (--fetch->pending == 0) {
-    offset_fetch_answer(fetch);
-  }
+  struct offset_fetch *fetch = arg;
+  return &fetch->groups[i].call;
 }
 
 static void offset_fetch_done(struct group_call *call)
@@ -143,7 +143,9 @@ static void offset_fetch_done(struct group_call *call)
       offset_fetch_add_unknown(group);
     }
   }
-  offset_fetch_release(group->fetch);
+  if (group_flow_done(&group->fetch->flow, call)) {
+    offset_fetch_answer(group->fetch);
+  }
 }
 
 // ---- the request ----
@@ -238,7 +240,8 @@ void offset_fetch_handle(struct request *req)
     return;
   }
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
-  fetch->pending = fetch->count + 1;
+  fetch->flow = (struct group_flow){
+      .at = offset_fetch_at, .arg = fetch, .count = fetch->count, .bytes_max = GROUP_FLOW_BYTES_MAX};
   for (int32_t i = 0; i < fetch->count; i++) {
     struct offset_fetch_group *group = &fetch->groups[i];
     group->fetch = fetch;
@@ -250,8 +253,7 @@ void offset_fetch_handle(struct request *req)
     group_call_init(&group->call, req, group->asked.group_id, &group->asked, &group->resp, offset_fetch_done);
     group->call.request.is_stable = body->require_stable;
   }
-  for (int32_t i = 0; i < fetch->count; i++) {
-    group_call_submit(&fetch->groups[i].call);
+  if (group_flow_start(&fetch->flow)) {
+    offset_fetch_answer(fetch);
   }
-  offset_fetch_release(fetch);
 }

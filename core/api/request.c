@@ -43,6 +43,7 @@ struct request *request_new(struct api_worker *worker, struct api_client *client
   }
   struct arena arena = req->arena;
   *req = (struct request){.arena = arena, .api = worker->api, .worker = worker, .client = client, .frame = frame};
+  atomic_init(&req->group_room, REQUEST_GROUP_BYTES_MAX);
   list_append(&client->requests, &req->link);
   client->request_count++;
   return req;

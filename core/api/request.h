@@ -28,7 +28,8 @@ struct response_region;
 struct wire_api;
 
 enum {
-  REQUEST_PARTITIONS_MAX = 100000, ///< most partitions, or topics, that one request may name; beyond, it is refused
+  REQUEST_GROUP_BYTES_MAX = 256 << 20, ///< bytes allocated for answers about groups; what is named beyond has an error
+  REQUEST_PARTITIONS_MAX = 100000,     ///< most partitions, or topics, that one request may name; beyond, it is refused
 };
 
 typedef void (*request_fn)(struct request *req);
@@ -49,6 +50,7 @@ struct request {
   struct request_region *regions;    ///< given back if the answer is not sent, in the arena; newest first
   request_fn cancel;                 ///< called when the connection closes while it waits; NULL: nothing to end
   struct list link;                  ///< in the client's list of unanswered requests
+  _Atomic(int64_t) group_room;       ///< bytes left for answers about groups; other threads count it down
 };
 
 /// Encodes and sends the answer, then frees the request. On the worker's thread.

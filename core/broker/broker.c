@@ -16,7 +16,6 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/api.h"
 #include "base/arena.h"
@@ -25,7 +24,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/slog.h"
-#include "broker/adoption.h"
+#include "broker/broker_private.h"
 #include "broker/file_share.h"
 #include "broker/measure.h"
 #include "broker/memory_share.h"
@@ -42,7 +41,6 @@
 #include "lua/script.h"
 #include "metadata/image.h"
 #include "metadata/metastore.h"
-#include "metadata/metastore_local.h"
 #include "network/server.h"
 #include "os/clock.h"
 #include "replica/manager.h"
@@ -50,41 +48,6 @@
 enum {
   BROKER_POOL_THREADS = 4,
   BROKER_DRAIN_MS = 5000,
-};
-
-struct broker {
-  struct event_loop *worker_loops[SERVER_WORKERS_MAX];      ///< the workers' loops, for the replicas
-  struct epoch_thread epoch;                                ///< the main thread's, for closing logs
-  const struct broker_options *options;                     ///< borrowed
-  struct arena arena;                                       ///< what settings point to
-  int32_t id;                                               ///< of this broker
-  struct adoption adoption;                                 ///< what is taken up that Kafka wrote
-  struct log_identity identity;                             ///< what the data directories say about themselves
-  struct event_loop control;                                ///< the control thread's loop
-  bool has_control;                                         ///< `control` was created
-  bool is_control_running;                                  ///< its thread was started
-  struct pool *pool;                                        ///< threads that may wait for disks
-  struct log_manager *logs;                                 ///< data directories
-  bool are_logs_claimed;                                    ///< the data directories are this broker's
-  bool are_logs_started;                                    ///< logs were opened: they have to be closed
-  struct metastore *store;                                  ///< metadata on disk
-  struct metadata_cache metadata;                           ///< the image in memory
-  bool has_metadata;                                        ///< `metadata` was created
-  struct replica_manager *replicas;                         ///< partitions
-  struct controller *controller;                            ///< topic changes
-  struct coordinator *coordinator;                          ///< groups
-  struct reloader *reloader;                                ///< reads the configuration again
-  struct server *server;                                    ///< connections
-  struct api api;                                           ///< what handlers work with
-  struct measure measure;                                   ///< what is counted
-  struct scripting scripting;                               ///< what the script thread works with
-  struct script *script;                                    ///< consoles; NULL: none
-  struct metadata_endpoint endpoints[SERVER_LISTENERS_MAX]; ///< what this broker advertises
-  struct own_configs own_configs;                           ///< what it was started as, for DescribeConfigs
-  struct mail mail;                                         ///< carries steps to the control thread
-  sem_t step;                                               ///< posted when such a step is done
-  int step_result;                                          ///< its result
-  struct error_detail step_error;                           ///< its error
 };
 
 // ---- steps on the control thread ----
@@ -166,19 +129,6 @@ static void broker_apply(void *arg, struct controller_change *change)
   }
 }
 
-/// How logs are compacted, by a configuration.
-static struct log_cleaner_config broker_cleaner(const struct broker_config *config)
-{
-  return (struct log_cleaner_config){
-      .threads = config->log_cleaner_enable ? config->log_cleaner_threads : 0,
-      .dedupe_buffer_bytes = config->log_cleaner_dedupe_buffer_size,
-      .load_factor = config->log_cleaner_io_buffer_load_factor,
-      .io_buffer_bytes = config->log_cleaner_io_buffer_size,
-      .io_bytes_per_second = config->log_cleaner_io_max_bytes_per_second,
-      .backoff_ms = config->log_cleaner_backoff_ms,
-  };
-}
-
 /// The controller's hook: what may change while the broker runs. Control thread.
 static void broker_configured(void *arg, const struct broker_config *config)
 {
@@ -193,7 +143,7 @@ static void broker_configured(void *arg, const struct broker_config *config)
       .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
   };
   log_manager_set_intervals(broker->logs, &intervals);
-  struct log_cleaner_config cleaner = broker_cleaner(config);
+  struct log_cleaner_config cleaner = broker_storage_cleaner(config);
   log_manager_configure_cleaner(broker->logs, &cleaner);
 }
 
@@ -238,130 +188,10 @@ static void broker_stop_controller_step(struct mail *mail)
 
 // ---- start ----
 
-/// Puts texts around the latest error's sentence; returns `result`.
-static int broker_add(int result, const char *before, const char *behind)
+int broker_add_texts(int result, const char *before, const char *behind)
 {
   struct error_detail detail = *error_last();
   return error_record(result, 0, detail.file, detail.line, "%s%s%s", before, detail.message, behind);
-}
-
-static int broker_open_logs(struct broker *broker)
-{
-  const struct broker_options *options = broker->options;
-  const struct broker_config *config = &options->config->broker;
-  struct log_manager_config settings = {
-      .dirs = options->data,
-      .dir_count = (size_t)options->data_count,
-      .node_id = options->is_id_set ? options->id : -1,
-      .metadata = options->metadata,
-      .recovery_threads = config->num_recovery_threads_per_data_dir,
-      .retention_check_ms = config->log_retention_check_interval_ms,
-      .producer_expiration_ms = config->producer_id_expiration_ms,
-      .flush_checkpoint_ms = config->log_flush_offset_checkpoint_interval_ms,
-      .start_offset_checkpoint_ms = config->log_flush_start_offset_checkpoint_interval_ms,
-      .high_watermark_checkpoint_ms = config->replica_high_watermark_checkpoint_interval_ms,
-      .file_delete_delay_ms = config->log_segment_delete_delay_ms,
-      .cleaner = broker_cleaner(config),
-      .reserve_bytes = options->log_dir_reserve_bytes,
-      .loop = &broker->control,
-      .pool = broker->pool,
-  };
-  int result = log_manager_new(&settings, &broker->logs);
-  bool is_disk = result == ERR_NOT_FOUND || result == ERR_PERMISSION || result == ERR_READ_ONLY ||
-                 result == ERR_NO_SPACE || result == ERR_IO || result == ERR_INVALID;
-  return is_disk ? broker_add(result, "broker.data: ", "") : result;
-}
-
-/// The partitions that were found, as "a-0, a-1, b-0, ...", and the directory of the first.
-static const char *broker_found(struct broker *broker, const char **dir)
-{
-  enum { SHOWN_MAX = 3 };
-  size_t count = 0;
-  const struct log_found *found = log_manager_found(broker->logs, &count);
-  const char *text = "";
-  for (size_t i = 0; i < count && i < SHOWN_MAX; i++) {
-    text = arena_printf(&broker->arena, "%s%s%.60s-%d", text, i > 0 ? ", " : "", found[i].topic, found[i].partition);
-  }
-  *dir = count > 0 ? found[0].dir : broker->options->data[0];
-  return count > SHOWN_MAX ? arena_printf(&broker->arena, "%s, ...", text) : text;
-}
-
-/// Whether the data directories are this broker's, or nobody's.
-static int broker_check_identity(struct broker *broker)
-{
-  const char *path = broker->options->metadata;
-  log_manager_identity(broker->logs, &broker->identity);
-  bool is_id_found = !broker->options->is_id_set && broker->identity.node_id >= 0;
-  broker->id = is_id_found ? broker->identity.node_id : broker->options->id;
-  const char *dir = NULL;
-  const char *partitions = broker_found(broker, &dir);
-  if (broker->identity.metadata != NULL && access(path, F_OK) != 0) {
-    return partitions[0] == '\0'
-               ? error_set(ERR_CONFIG,
-                           "metadata %s is missing, but data directory %s belongs to it: restore it, or remove the "
-                           "directory to start empty",
-                           path, dir)
-               : error_set(ERR_CONFIG,
-                           "metadata %s is missing, but data directory %s belongs to it and holds partitions (%s): "
-                           "restore it, or remove the directory to start empty: all records are lost",
-                           path, dir, partitions);
-  }
-  // Looked into before anything is made: an adoption that cannot be leaves no trace.
-  bool is_new = broker->identity.is_foreign && access(path, F_OK) != 0;
-  return is_new || broker->options->is_adopting
-             ? adoption_survey(&broker->adoption, broker->logs, &broker->options->config->broker)
-             : 0;
-}
-
-/// Whether this start adopts; now that the metastore can be asked.
-static int broker_decide_adoption(struct broker *broker)
-{
-  bool is_adopting = false;
-  TRY(adoption_decide(broker->store, &broker->identity, broker->options->is_adopting, &is_adopting));
-  if (!is_adopting && broker->identity.is_foreign) {
-    return error_set(ERR_CONFIG,
-                     "data directory %s holds partitions but is not known to metadata %s: start once with --adopt to "
-                     "take them up, or use another directory; nothing was changed",
-                     broker->identity.foreign_dir, broker->options->metadata);
-  }
-  if (is_adopting && !broker->adoption.is_surveyed) {
-    TRY(adoption_survey(&broker->adoption, broker->logs, &broker->options->config->broker));
-  }
-  broker->adoption.is_adopting = is_adopting;
-  return 0;
-}
-
-/// Opens the metastore. The directories name it once it knows its cluster, so that one without a cluster is none that
-/// they belong to; taken for a new one, it would make strays of all partitions.
-static int broker_open_metastore(struct broker *broker)
-{
-  const char *path = broker->options->metadata;
-  bool is_known = broker->identity.metadata != NULL;
-  int result = metastore_local_open(path, !is_known, &broker->control, broker->pool, &broker->store);
-  if (!is_known || (result < 0 && result != ERR_NOT_FOUND)) {
-    return result;
-  }
-  if (result == 0) {
-    struct metastore_op get = {.kind = METASTORE_GET, .path = "/cluster/id"};
-    struct metastore_request request = {.ops = &get, .op_count = 1};
-    result = metastore_call(broker->store, &request);
-    if (result < 0) {
-      error_set(result, "%s", request.message);
-    } else {
-      result = get.result;
-    }
-    metastore_request_clear(&request);
-  }
-  if (result == ERR_NOT_FOUND) {
-    const char *dir = NULL;
-    const char *partitions = broker_found(broker, &dir);
-    return error_set(ERR_CONFIG,
-                     "metadata %s is empty, but data directory %s belongs to it%s%s%s: restore it, or remove the "
-                     "directory to start empty%s",
-                     path, dir, partitions[0] != '\0' ? " and holds partitions (" : "", partitions,
-                     partitions[0] != '\0' ? ")" : "", partitions[0] != '\0' ? ": all records are lost" : "");
-  }
-  return result;
 }
 
 static int broker_open_server(struct broker *broker)
@@ -392,8 +222,8 @@ static int broker_open_server(struct broker *broker)
     int result =
         server_bind(broker->server, options->listen[i], i < options->advertise_count ? options->advertise[i] : NULL);
     if (result == ERR_BUSY) {
-      return broker_add(result, "",
-                        "; stop the other program or change listen (config.lua, or --set listen=127.0.0.1:19092)");
+      return broker_add_texts(
+          result, "", "; stop the other program or change listen (config.lua, or --set listen=127.0.0.1:19092)");
     }
     TRY(result);
     const struct listener *listener = server_listener(broker->server, i);
@@ -500,11 +330,11 @@ static int broker_build(struct broker *broker)
   broker->has_control = true;
   metadata_cache_create(&broker->metadata);
   broker->has_metadata = true;
-  TRY(broker_open_logs(broker));
-  TRY(broker_check_identity(broker));
+  TRY(broker_storage_open_logs(broker));
+  TRY(broker_storage_check_identity(broker));
   TRY(broker_open_server(broker));
-  TRY(broker_open_metastore(broker));
-  TRY(broker_decide_adoption(broker));
+  TRY(broker_storage_open_metastore(broker));
+  TRY(broker_storage_decide_adoption(broker));
   broker_make_replicas(broker);
   TRY(broker_load(broker));
   measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,

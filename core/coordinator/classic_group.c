@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/slog.h"
 #include "coordinator/member_beat.h"
 #include "wire/error_codes.h"
 #include "wire/heartbeat.h"
@@ -82,7 +83,7 @@ void classic_set_state(struct classic_group *classic, enum classic_state state, 
     }
   }
   classic->state = state;
-  classic->state_ms = now_ms;
+  classic->state_ms = group_wall_ms(classic->shard, now_ms);
 }
 
 const char *classic_state_name(const struct group *group)
@@ -198,6 +199,7 @@ static void member_expired(struct group_shard *shard, struct group_timer *timer,
   char reason[CLASSIC_REASON_SIZE];
   snprintf(reason, sizeof reason, "member %s sent no heartbeat for %d ms", member->id.name,
            member->is_new ? CLASSIC_NEW_MEMBER_MS : member->session_timeout_ms);
+  slog_info("group '%s': %s: it is removed", classic->group->id, reason);
   classic_remove_and_go_on(member, reason, now_ms);
 }
 

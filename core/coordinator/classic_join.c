@@ -153,7 +153,7 @@ static struct classic_protocols *join_protocols(struct classic_group *classic, s
   const struct wire_join_group_request *body = request->body;
   struct classic_protocols *protocols = classic_protocols_new(body->protocols, body->protocols_count);
   if (protocols == NULL) {
-    slog_debug("group %s: a member has more or larger protocols than fit, and is refused", classic->group->id);
+    slog_debug("group '%s': a member has more or larger protocols than fit, and is refused", classic->group->id);
     classic_join_fail(classic->shard, request, WIRE_INVALID_REQUEST, body->member_id);
   }
   return protocols;
@@ -170,7 +170,7 @@ static void join_as_new(struct classic_group *classic, struct classic_member *me
   }
   if (classic->bytes + protocols->size > CLASSIC_GROUP_BYTES_MAX) {
     mem_free(protocols);
-    slog_debug("group %s: its members take more than %d MiB, and one more is refused", classic->group->id,
+    slog_debug("group '%s': its members take more than %d MiB, and one more is refused", classic->group->id,
                CLASSIC_GROUP_BYTES_MAX >> 20);
     classic_join_fail(classic->shard, request, WIRE_GROUP_MAX_SIZE_REACHED, wire_string_from(""));
     return;
@@ -200,7 +200,8 @@ static void join_give_id(struct classic_group *classic, struct group_request *re
                          int64_t now_ms)
 {
   const struct wire_join_group_request *body = request->body;
-  if (classic->pending_count >= CLASSIC_PENDING_MAX) {
+  while (classic->pending_count >= CLASSIC_PENDING_MAX ||
+         (classic->pending_count > 0 && classic->pending_bytes > CLASSIC_PENDING_BYTES_MAX)) {
     classic_member_delete(CONTAINER_OF(classic->pending.next, struct classic_member, link));
   }
   struct classic_member *member =
@@ -349,8 +350,8 @@ static void join_take_over(struct classic_member *member, struct group_request *
   classic_join_wait(member, request);
   takeover->join_order = member->join_order;
   classic_touch(member, now_ms);
-  slog_debug("group %s: static member %s is %s now, was %s", classic->group->id, member->instance.name, member->id.name,
-             takeover->old_id);
+  slog_debug("group '%s': static member %s is %s now, was %s", classic->group->id, member->instance.name,
+             member->id.name, takeover->old_id);
   const struct classic_protocol *next = classic_select_protocol(classic);
   bool is_same = next != NULL && classic->protocol != NULL && wire_string_is(next->name, classic->protocol) &&
                  classic_same_topics(classic, member, takeover->protocols);
@@ -470,7 +471,7 @@ void classic_join(struct group_shard *shard, struct group *group, struct group_r
   if (group->kind == GROUP_EMPTY) {
     struct classic_group *classic = classic_new(group);
     classic->is_live = true;
-    classic->state_ms = now_ms;
+    classic->state_ms = group_wall_ms(shard, now_ms);
     if (is_new) {
       classic_store_empty(classic, created_written, now_ms);
     }

@@ -46,8 +46,12 @@ static void leave_go_on(struct classic_group *classic, const struct wire_leave_g
   struct wire_string name = who->member_id.length > 0 ? who->member_id : who->group_instance_id;
   bool says = who->reason.length > 0;
   char reason[CLASSIC_REASON_SIZE];
-  snprintf(reason, sizeof reason, "%d members left, %.*s among them%s%.*s", count, name.length, name.data,
-           says ? "; it says: " : "", says ? who->reason.length : 0, says ? who->reason.data : "");
+  char others[32] = "";
+  if (count > 1) {
+    snprintf(others, sizeof others, " and %d other%s", count - 1, count > 2 ? "s" : "");
+  }
+  snprintf(reason, sizeof reason, "member %.*s%s left%s%.*s", name.length, name.data, others, says ? "; it says: " : "",
+           says ? who->reason.length : 0, says ? who->reason.data : "");
   classic_rebalance(classic, reason, now_ms);
 }
 

@@ -25,6 +25,7 @@ static void member_count_bytes(struct classic_member *member)
                  strlen(member->client_host) + (size_t)member->assignment_size +
                  (member->protocols == NULL ? 0 : member->protocols->size);
   member->classic->bytes += bytes - member->bytes;
+  member->classic->pending_bytes += member->is_pending ? bytes - member->bytes : 0;
   member->bytes = bytes;
 }
 
@@ -58,6 +59,7 @@ void classic_member_delete(struct classic_member *member)
   list_remove(&member->link);
   if (member->is_pending) {
     classic->pending_count--;
+    classic->pending_bytes -= member->bytes;
   } else {
     classic->member_count--;
     classic_protocols_count(classic, member->protocols, -1);
@@ -87,6 +89,7 @@ void classic_member_admit(struct classic_member *member, struct classic_protocol
   list_remove(&member->link);
   list_append(&classic->members, &member->link);
   classic->pending_count--;
+  classic->pending_bytes -= member->bytes;
   classic->member_count++;
   member->is_pending = false;
   member->protocols = protocols;

@@ -41,6 +41,7 @@ enum classic_state {
 enum {
   CLASSIC_NEW_MEMBER_MS = 5 * 60 * 1000, ///< ms that a member may wait for its first join, as in Kafka
   CLASSIC_PENDING_MAX = 10000,           ///< member ids given out that nobody joined with yet; beyond, the oldest goes
+  CLASSIC_PENDING_BYTES_MAX = 16 << 20,  ///< memory of these, likewise
   CLASSIC_PROTOCOLS_MAX = 100,           ///< protocols of one member
   CLASSIC_MEMBER_BYTES_MAX = 4 << 20,    ///< bytes of all protocols of one member, names and metadata
   CLASSIC_GROUP_BYTES_MAX = 256 << 20,   ///< memory of all members of one group
@@ -107,10 +108,11 @@ struct classic_group {
   int32_t unsynced_count;        ///< of them must sync
   struct list pending;           ///< likewise: ids given out, oldest first
   int32_t pending_count;         ///< how many
+  size_t pending_bytes;          ///< memory of them
   struct name_table ids;         ///< members and pending ids, by id
   struct name_table instances;   ///< static members, by instance id
   struct name_table protocols;   ///< struct classic_votes: how many members can do each protocol
-  size_t bytes;                  ///< memory of its members
+  size_t bytes;                  ///< memory of its members and of pending ids
   struct wire_string
       *subscribed;          ///< topics of all members, sorted, owned (their bytes are the members'); NULL: not made
   int32_t subscribed_count; ///< how many; -1: members did not say

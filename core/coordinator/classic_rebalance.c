@@ -65,7 +65,7 @@ static void initial_delay_fired(struct group_shard *shard, struct group_timer *t
 void classic_prepare(struct classic_group *classic, const char *reason, int64_t now_ms)
 {
   snprintf(classic->reason, sizeof classic->reason, "%s", reason);
-  slog_debug("group %s, generation %d: rebalance, %s", classic->group->id, classic->generation, reason);
+  slog_debug("group '%s', generation %d: rebalance, %s", classic->group->id, classic->generation, reason);
   LIST_EACH(&classic->members, node) {
     struct classic_member *member = CONTAINER_OF(node, struct classic_member, link);
     if (classic->state == CLASSIC_COMPLETING) { // what was agreed before is void
@@ -108,7 +108,7 @@ static void drop_absent(struct classic_group *classic)
   LIST_EACH_SAFE(&classic->members, node) {
     struct classic_member *member = CONTAINER_OF(node, struct classic_member, link);
     if (member->join == NULL && member->instance.name == NULL) {
-      slog_debug("group %s: member %s did not join again in time", classic->group->id, member->id.name);
+      slog_info("group '%s': member %s did not join again in time: it is removed", classic->group->id, member->id.name);
       classic_member_delete(member);
     }
   }
@@ -148,7 +148,7 @@ static void empty_written(struct group *group, void *arg, int16_t error, int64_t
   classic_settle(group, now_ms);
   if (error != WIRE_NONE) {
     // If this broker fails before it is written another time, the generation before comes back, and times out.
-    slog_debug("group %s: that it is empty was not written (error %d)", group->id, error);
+    slog_debug("group '%s': that it is empty was not written (error %d)", group->id, error);
   }
 }
 
@@ -177,8 +177,8 @@ static void rebalance_complete(struct classic_group *classic, int64_t now_ms)
     memcpy(classic->protocol, protocol->name.data, (size_t)protocol->name.length);
   }
   classic_set_state(classic, CLASSIC_COMPLETING, now_ms);
-  slog_debug("group %s: generation %d, %d members, %s", classic->group->id, classic->generation, classic->member_count,
-             classic->protocol);
+  slog_debug("group '%s': generation %d, %d members, %s", classic->group->id, classic->generation,
+             classic->member_count, classic->protocol);
   group_timer_start(classic->shard, &classic->sync_timer, now_ms + classic_rebalance_timeout_ms(classic),
                     sync_timer_fired);
   LIST_EACH(&classic->members, node) {
@@ -217,12 +217,12 @@ static void sync_timer_fired(struct group_shard *shard, struct group_timer *time
   LIST_EACH_SAFE(&classic->members, node) {
     struct classic_member *member = CONTAINER_OF(node, struct classic_member, link);
     if (member->must_sync) {
-      slog_debug("group %s: member %s did not sync in time", classic->group->id, member->id.name);
+      slog_info("group '%s': member %s did not sync in time: it is removed", classic->group->id, member->id.name);
       classic_expel(member); // one that has just taken over waits for the log
       count++;
     }
   }
   char reason[CLASSIC_REASON_SIZE];
-  snprintf(reason, sizeof reason, "%d members did not sync in time", count);
+  snprintf(reason, sizeof reason, "%d %s did not sync in time", count, count == 1 ? "member" : "members");
   classic_rebalance(classic, reason, now_ms);
 }

@@ -60,7 +60,7 @@ static int16_t find_member(const struct consumer_group *consumer, struct wire_st
 /// There is something for it that a new join would give it, as far as its join is not what it is about already.
 static bool must_join_again(const struct consumer_group *consumer, const struct consumer_member *member)
 {
-  if (member->epoch < consumer->epoch || member->state == CONSUMER_UNREVOKED) {
+  if (member->epoch < consumer->assignment_epoch || member->state == CONSUMER_UNREVOKED) {
     return true;
   }
   if (member->state != CONSUMER_UNRELEASED) {
@@ -327,7 +327,7 @@ static int16_t sync_check(struct group *group, const struct group_request *reque
        !wire_string_equal(body->protocol_name, classic->supported_protocols[0].name))) {
     return WIRE_INCONSISTENT_GROUP_PROTOCOL;
   }
-  bool is_behind = (*member)->epoch < group->consumer->epoch && (*member)->state != CONSUMER_UNREVOKED;
+  bool is_behind = (*member)->epoch < group->consumer->assignment_epoch && (*member)->state != CONSUMER_UNREVOKED;
   return is_behind ? WIRE_REBALANCE_IN_PROGRESS : WIRE_NONE;
 }
 
@@ -390,15 +390,18 @@ static void leave_written(struct group *group, void *arg, int16_t error, int64_t
   group_answer(shard, request);
 }
 
-/// Finds one that is to go, by its id or, when an administrator throws it out, by its instance id.
+/// Finds one that is to go, by its id or, when an administrator throws it out, by its instance id. Whatever protocol it
+/// speaks, as in Kafka.
 static int16_t leave_find(const struct consumer_group *consumer,
                           const struct wire_leave_group_request_member_identity *who, struct consumer_member **member)
 {
-  if (who->member_id.length > 0) {
-    return find_member(consumer, who->member_id, who->group_instance_id, member);
+  *member = who->group_instance_id.length >= 0 ? consumer_member_static(consumer, who->group_instance_id)
+                                               : consumer_member_find(consumer, who->member_id);
+  if (*member == NULL) {
+    return WIRE_UNKNOWN_MEMBER_ID;
   }
-  *member = who->group_instance_id.length >= 0 ? consumer_member_static(consumer, who->group_instance_id) : NULL;
-  return *member != NULL ? WIRE_NONE : WIRE_UNKNOWN_MEMBER_ID;
+  bool is_fenced = who->member_id.length > 0 && !wire_string_equal((*member)->id, who->member_id);
+  return is_fenced ? WIRE_FENCED_INSTANCE_ID : WIRE_NONE;
 }
 
 void consumer_classic_leave(struct group_shard *shard, struct group *group, struct group_request *request,
@@ -428,7 +431,7 @@ void consumer_classic_leave(struct group_shard *shard, struct group *group, stru
         member = NULL;
       }
     }
-    if (results[i].error_code == WIRE_NONE) {
+    if (results[i].error_code == WIRE_NONE && member != NULL) {
       gone[gone_count++] = member;
     }
   }

@@ -59,7 +59,13 @@ static void describe_member(const struct group_shard_topics *topics, struct aren
   }
   out->subscribed_topic_names = names;
   out->subscribed_topic_names_count = count;
-  out->assignment = describe_parts(topics, arena, &member->assigned);
+  // What it was asked to give up is still its own.
+  struct consumer_parts owned;
+  consumer_parts_begin(&owned, arena, (int64_t)member->assigned.count + member->pending.count);
+  consumer_parts_append(&owned, &member->assigned);
+  consumer_parts_append(&owned, &member->pending);
+  consumer_parts_sort(&owned);
+  out->assignment = describe_parts(topics, arena, &owned);
   out->target_assignment = describe_parts(topics, arena, &member->target);
   out->member_type = consumer_member_is_classic(member) ? MEMBER_TYPE_CLASSIC : MEMBER_TYPE_CONSUMER;
 }

@@ -160,7 +160,7 @@ void consumer_migration_write(struct consumer_migration *migration, struct consu
   classic_write_tombstones(migration->group, consumer_change_write(change));
   const struct consumer_group *converted = &migration->converted;
   if (converted->member_count > 0) {
-    slog_info("group %s: becomes a consumer group", migration->group->id);
+    slog_info("group '%s' becomes a consumer group", migration->group->id);
   }
   for (int32_t i = 0; i < converted->member_count; i++) {
     consumer_write_member(change, converted->members[i]);
@@ -259,7 +259,7 @@ void consumer_migration_departure(struct consumer_change *change, const struct c
     consumer_write_departure(change, members, count);
     return;
   }
-  slog_info("group %s: becomes a classic group, as only classic members are left", change->group->id);
+  slog_info("group '%s' becomes a classic group, as only classic members are left", change->group->id);
   consumer_write_tombstones(change->group, consumer_change_write(change));
   write_classic_group(change, others, left);
 }

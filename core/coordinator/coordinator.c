@@ -16,6 +16,7 @@
 #include "event/loop.h"
 #include "metadata/broker_config.h"
 #include "metadata/image.h"
+#include "os/clock.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
@@ -31,11 +32,6 @@ int64_t coordinator_now_ms(struct coordinator_worker *worker)
 {
   int64_t mono_ms = event_loop_now_ms(worker->loop);
   int64_t wall_ms = event_loop_wall_ms(worker->loop);
-  if (worker->clock_mono_ms == 0) {
-    worker->clock_ms = wall_ms;
-    worker->clock_mono_ms = mono_ms;
-    return wall_ms;
-  }
   int64_t passed_ms = mono_ms - worker->clock_mono_ms;
   if (passed_ms >= COORDINATOR_SLEW) {
     int64_t behind_ms = wall_ms - worker->clock_ms - passed_ms;
@@ -98,13 +94,6 @@ void coordinator_free(struct coordinator_shard *entry)
   mem_free(entry);
 }
 
-void coordinator_free_if_ended(struct coordinator_shard *entry)
-{
-  if (entry->state == COORDINATOR_ENDED && !entry->is_loading && !entry->is_writing) {
-    coordinator_free(entry);
-  }
-}
-
 /// Takes a shard out of service. All that waits in it is answered now.
 static void coordinator_end(struct coordinator_shard *entry)
 {
@@ -156,28 +145,64 @@ static struct coordinator_shard *coordinator_begin(struct coordinator_worker *wo
 
 // ---- looking at the image ----
 
+/// Takes an entry that has ended out of its place, unless something of it is under way.
+///
+/// @return true when the place is free
+static bool coordinator_clear(struct coordinator_worker *worker, int32_t place)
+{
+  struct coordinator_shard *entry = worker->shards[place];
+  if (entry != NULL && (entry->state != COORDINATOR_ENDED || entry->is_loading || entry->is_writing)) {
+    return false;
+  }
+  if (entry != NULL) {
+    worker->shards[place] = NULL;
+    coordinator_free(entry);
+  }
+  return true;
+}
+
 /// One partition: is it led here, and as it was?
 static void coordinator_look_at(struct coordinator_worker *worker, int32_t place, const struct metadata_topic *topic,
                                 const struct metadata_image *image)
 {
   const struct coordinator_options *options = &worker->coordinator->options;
-  struct coordinator_shard **slot = &worker->shards[place];
   int32_t index = worker->index + place * options->worker_count;
   const struct metadata_partition *found = topic != NULL ? metadata_topic_partition(topic, index) : NULL;
   bool is_led = found != NULL && found->leader == options->broker_id;
   struct partition *part = is_led ? replica_manager_find(options->replicas, &topic->id, index) : NULL;
-  struct coordinator_shard *entry = *slot;
-  if (entry != NULL && (part == NULL || part != entry->part || !uuid_equal(&entry->topic_id, &topic->id) ||
-                        entry->leader_epoch != found->leader_epoch)) {
-    *slot = NULL;
+  struct coordinator_shard *entry = worker->shards[place];
+  if (entry != NULL && entry->state != COORDINATOR_ENDED &&
+      (part == NULL || part != entry->part || !uuid_equal(&entry->topic_id, &topic->id) ||
+       entry->leader_epoch != found->leader_epoch)) {
     coordinator_end(entry);
-    coordinator_free_if_ended(entry);
   }
-  if (*slot == NULL && part != NULL) {
-    *slot = coordinator_begin(worker, index, topic, part, image);
-  } else if (*slot != NULL && !(*slot)->is_loading) {
-    coordinator_configure(*slot, image);
+  // What the one before it writes may still come into the log: only then is there all that the next one has to read.
+  bool is_free = coordinator_clear(worker, place);
+  if (is_free && part != NULL) {
+    worker->shards[place] = coordinator_begin(worker, index, topic, part, image);
+  } else if (!is_free && !worker->shards[place]->is_loading) {
+    coordinator_configure(worker->shards[place], image);
   }
+}
+
+static const struct metadata_topic *coordinator_topic(const struct metadata_image *image)
+{
+  return metadata_image_topic(image, COORDINATOR_TOPIC, strlen(COORDINATOR_TOPIC));
+}
+
+void coordinator_settled(struct coordinator_shard *entry)
+{
+  struct coordinator_worker *worker = entry->worker;
+  if (!worker->is_draining) { // otherwise it stays in its place: what still comes is answered
+    int32_t place = entry->index / worker->coordinator->options.worker_count;
+    coordinator_look_at(worker, place, coordinator_topic(worker->image), worker->image);
+  }
+}
+
+void coordinator_load_anew(struct coordinator_shard *entry)
+{
+  coordinator_end(entry);
+  coordinator_settled(entry);
 }
 
 /// Makes the worker's shards what the current image says.
@@ -188,7 +213,7 @@ static void coordinator_look(struct coordinator_worker *worker)
   if (image == worker->image || image->config == NULL || worker->is_draining) {
     return;
   }
-  const struct metadata_topic *topic = metadata_image_topic(image, COORDINATOR_TOPIC, strlen(COORDINATOR_TOPIC));
+  const struct metadata_topic *topic = coordinator_topic(image);
   int32_t partitions = topic != NULL ? topic->partition_count : 0;
   int32_t wanted = (partitions - worker->index + options->worker_count - 1) / options->worker_count;
   if (wanted > worker->shard_count) {
@@ -357,7 +382,11 @@ void coordinator_turn(struct coordinator *coordinator, int index)
   while (!list_is_empty(&worker->dirty)) {
     struct coordinator_shard *entry = CONTAINER_OF(worker->dirty.next, struct coordinator_shard, dirty);
     list_remove(&entry->dirty);
-    coordinator_flush(entry);
+    if (entry->is_in_doubt && entry->state == COORDINATOR_READY) {
+      coordinator_load_anew(entry);
+    } else {
+      coordinator_flush(entry);
+    }
   }
 }
 
@@ -380,11 +409,15 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
   size_t size = sizeof(struct coordinator) + (size_t)options->worker_count * sizeof(struct coordinator_worker);
   struct coordinator *coordinator = mem_zalloc(size);
   coordinator->options = *options;
+  int64_t wall_ms = clock_wall_ms();
+  int64_t mono_ms = clock_mono_ms();
   for (int i = 0; i < options->worker_count; i++) {
     struct coordinator_worker *worker = &coordinator->workers[i];
     worker->coordinator = coordinator;
     worker->loop = options->workers[i];
     worker->index = i;
+    worker->clock_ms = wall_ms; // all of them the same: a member's heartbeats are noted by any
+    worker->clock_mono_ms = mono_ms;
     list_create(&worker->dirty);
   }
   return coordinator;

@@ -147,9 +147,10 @@ static int load_piece(struct load *load, struct log *log, int64_t end_offset, bo
   };
   TRY(log_read_cold(log, &args, &slice));
   int64_t before = load->next_offset;
+  bool is_found = slice.length > 0;
   int result = 0;
   record_buffer_reset(&load->bytes, INT32_MAX);
-  if (slice.length > 0) {
+  if (is_found) {
     result = record_buffer_reserve(&load->bytes, (size_t)slice.length);
     if (result == 0) {
       load->bytes.size = (size_t)slice.length;
@@ -165,7 +166,7 @@ static int load_piece(struct load *load, struct log *log, int64_t end_offset, bo
   if (result < 0) {
     return result;
   }
-  return slice.length > 0 && load->next_offset > before ? 1 : 0;
+  return is_found && load->next_offset > before ? 1 : 0;
 }
 
 static int load_log(struct load *load)
@@ -176,11 +177,13 @@ static int load_log(struct load *load)
   TRY(partition_check_leader(&state));
   struct log *log = entry->part->log;
   load->next_offset = state.log_start_offset;
+  // As far as it goes, not only what is safe: what is there now comes before all that is written from now on.
+  int64_t end_offset = log_end_offset(log);
   int more = 1;
-  while (more > 0 && load->next_offset < state.high_watermark &&
+  while (more > 0 && load->next_offset < end_offset &&
          !atomic_load_explicit(&entry->is_load_cancelled, memory_order_relaxed)) {
     bool is_whole = true;
-    more = load_piece(load, log, state.high_watermark, &is_whole);
+    more = load_piece(load, log, end_offset, &is_whole);
     if (more == 0 && !is_whole) {
       return error_set(ERR_CORRUPT_BATCH, "a stored batch is cut");
     }
@@ -246,9 +249,7 @@ static void load_done(struct pool_job *job)
   worker->load_records += entry->load.records;
   load_report(worker);
   if (entry->state == COORDINATOR_ENDED) {
-    if (!worker->is_draining) {
-      coordinator_free(entry); // a drained worker's entries stay in their places
-    }
+    coordinator_settled(entry);
     return;
   }
   if (entry->load.result < 0) {

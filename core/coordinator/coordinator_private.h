@@ -25,7 +25,7 @@ enum coordinator_state {
   COORDINATOR_LOADING, ///< the pool reads its log
   COORDINATOR_READY,   ///< it serves
   COORDINATOR_FAILED,  ///< its log could not be read: tried again
-  COORDINATOR_ENDED,   ///< led by nobody here any more; freed when nothing is under way
+  COORDINATOR_ENDED,   ///< led here no more; keeps its place while something is under way
 };
 
 /// What a load found, for the log and for metrics.
@@ -54,6 +54,7 @@ struct coordinator_shard {
 
   struct append_job job;       ///< the batch that is being written
   bool is_writing;             ///< there is one
+  bool is_in_doubt;            ///< one was refused, but is in the log: loaded anew at the end of the turn
   struct batch_builder batch;  ///< makes it
   struct group_write **writes; ///< what it is made of, oldest first; owned array
   int32_t write_count;         ///< how many
@@ -93,7 +94,7 @@ struct coordinator_worker {
   const struct metadata_image *image;   ///< what was looked at last; one reference, NULL: none yet
   _Atomic(int64_t) topics_version;      ///< rises when a topic or partition comes or goes
   int64_t clock_ms;                     ///< the shards' time: see coordinator_now_ms()
-  int64_t clock_mono_ms;                ///< monotonic time when that was told; 0: never
+  int64_t clock_mono_ms;                ///< monotonic time when that was told
   int32_t load_count;                   ///< shards that are loaded now
   int64_t load_since_ms;                ///< monotonic time since when there are such
   int64_t load_records;                 ///< records that they had
@@ -121,8 +122,11 @@ void coordinator_mark(struct coordinator_shard *entry);
 /// Gives out answers, and writes what is to be written (coordinator_write.c). On the worker.
 void coordinator_flush(struct coordinator_shard *entry);
 
-/// Frees an entry that has ended, unless something is under way.
-void coordinator_free_if_ended(struct coordinator_shard *entry);
+/// What was under way for an entry that has ended is over: it gives its place to what the image has there.
+void coordinator_settled(struct coordinator_shard *entry);
+
+/// Ends a shard that is no more what its log says, and loads it anew.
+void coordinator_load_anew(struct coordinator_shard *entry);
 
 /// Frees an entry; nothing is under way.
 void coordinator_free(struct coordinator_shard *entry);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "coordinator/coordinator_private.h"
+#include "event/loop.h"
 #include "metadata/image.h"
 
 static const struct metadata_image *topics_image(void *arg)
@@ -68,6 +69,12 @@ static void topics_settings(void *arg, const char *group, int32_t length, struct
   };
 }
 
+static int64_t topics_wall_ms(void *arg)
+{
+  const struct coordinator_worker *worker = arg;
+  return event_loop_wall_ms(worker->loop);
+}
+
 void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topics *topics)
 {
   *topics = (struct group_shard_topics){
@@ -77,6 +84,7 @@ void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topic
       .at = topics_at,
       .version = topics_version,
       .settings = topics_settings,
+      .wall_ms = topics_wall_ms,
   };
 }
 

@@ -60,10 +60,10 @@ static size_t write_size(const struct group_write *write)
   return size;
 }
 
-/// Adds a write to the batch.
-static void write_add(struct coordinator_shard *entry, struct group_write *write, int64_t now_ms)
+/// Adds a write to the batch. @param wall_ms  of its records
+static void write_add(struct coordinator_shard *entry, struct group_write *write, int64_t wall_ms)
 {
-  struct record_input record = {.timestamp = now_ms};
+  struct record_input record = {.timestamp = wall_ms};
   for (int32_t i = 0; group_write_record(write, i, &record.key, &record.key_size, &record.value, &record.value_size);
        i++) {
     CHECK(batch_builder_add(&entry->batch, &record) == 0);
@@ -102,7 +102,7 @@ static bool write_gather(struct coordinator_shard *entry, int64_t now_ms)
     }
     size_t size = write_size(write) + (entry->write_count > 0 ? batch_builder_size(&entry->batch) : BATCH_HEADER_SIZE);
     if (size <= limit) {
-      write_add(entry, write, now_ms);
+      write_add(entry, write, event_loop_wall_ms(entry->worker->loop));
     } else if (entry->write_count > 0) {
       entry->carry = write;
       return true;
@@ -137,9 +137,13 @@ static void write_done(struct append_job *job)
                error_text(job->result));
   }
   if (entry->state != COORDINATOR_READY) {
-    coordinator_free_if_ended(entry); // the writes ended with the shard
+    coordinator_settled(entry); // the writes ended with the shard
     return;
   }
+  // A failed flush refuses what is in the log already: it counts the next time that this is read, so it has to now.
+  // Of a disk that is offline nothing is read until the next start, and nothing written.
+  entry->is_in_doubt =
+      job->result < 0 && job->result != ERR_STORAGE_OFFLINE && job->batch.result == 0 && job->batch.base_offset >= 0;
   write_finish(entry, job->result < 0 ? write_error(job->result) : WIRE_NONE);
   coordinator_mark(entry);
 }
@@ -148,7 +152,7 @@ static void write_done(struct append_job *job)
 static void write_start(struct coordinator_shard *entry)
 {
   int64_t now_ms = coordinator_now_ms(entry->worker);
-  if (entry->is_writing || !write_gather(entry, now_ms)) {
+  if (entry->is_writing || entry->is_in_doubt || !write_gather(entry, now_ms)) {
     return;
   }
   uint8_t *bytes = NULL;
@@ -170,6 +174,7 @@ static void write_start(struct coordinator_shard *entry)
       .batch = {.bytes = bytes,
                 .size = size,
                 .last_offset_delta = entry->batch.next_delta - 1,
+                .base_offset = -1,
                 .max_timestamp = entry->batch.max_timestamp},
   };
   partition_submit(entry->part, &entry->job);

@@ -4,6 +4,7 @@
 // asked and what is answered are the structs of wire/; a request that names many groups becomes one of these for each.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,4 +39,6 @@ struct group_request {
   bool wants_beat;          ///< of Heartbeat: the next ones may be noted without asking (member_beat.h)
   struct member_beat *beat; ///< of Heartbeat: with what, one reference, the asker's; NULL: the next is to be asked too
   void *state;              ///< what has the request while it waits (a member that joins), NULL: nothing
+  _Atomic(int64_t) *room; ///< bytes that may be allocated for answers to all that came in one request, counted down by
+                          ///< shards; NULL: as many as it takes. Borrowed until done
 };

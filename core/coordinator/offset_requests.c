@@ -23,6 +23,7 @@
 
 enum {
   OFFSET_NONE = -1,                ///< offset of a partition that has none
+  OFFSET_WRITE_MAX = 256 << 20,    ///< bytes of records that one request may stand for; batches are not so large
   OFFSET_COMMIT_KIP848_VERSION = 9 ///< knows GROUP_ID_NOT_FOUND
 };
 
@@ -53,6 +54,33 @@ static int16_t offset_commit_check(struct group *group, const struct group_reque
   return request->version >= OFFSET_COMMIT_KIP848_VERSION ? WIRE_GROUP_ID_NOT_FOUND : WIRE_ILLEGAL_GENERATION;
 }
 
+/// Whether the records of a request can be made at all. Each has the names of group and topic, so that a small request
+/// can stand for very much.
+///
+/// @param metadata  bytes of the clients' notes
+static bool offset_write_fits(const struct group_request *request, struct wire_string topic, int64_t count,
+                              int64_t metadata, int64_t *total)
+{
+  *total += count * ((int64_t)request->group.length + topic.length) + metadata;
+  return *total <= OFFSET_WRITE_MAX;
+}
+
+static bool offset_commit_fits(const struct group_request *request)
+{
+  const struct wire_offset_commit_request *body = request->body;
+  int64_t total = 0;
+  bool fits = true;
+  for (int32_t i = 0; i < body->topics_count && fits; i++) {
+    int64_t metadata = 0;
+    for (int32_t j = 0; j < body->topics[i].partitions_count; j++) {
+      int32_t length = body->topics[i].partitions[j].committed_metadata.length;
+      metadata += length > 0 ? length : 0;
+    }
+    fits = offset_write_fits(request, body->topics[i].name, body->topics[i].partitions_count, metadata, &total);
+  }
+  return fits;
+}
+
 static void offset_commit_written(struct group *group, void *arg, int16_t error, int64_t now_ms)
 {
   (void)now_ms;
@@ -79,6 +107,21 @@ static int16_t offset_commit_check_part(const struct group *group, const struct 
   return offset_metadata_length(asked->committed_metadata) > limit ? WIRE_OFFSET_METADATA_TOO_LARGE : WIRE_NONE;
 }
 
+/// Whether a topic went while the request was on its way here: nobody would delete its offsets any more.
+static int16_t offset_commit_check_topic(const struct group *group,
+                                         const struct wire_offset_commit_request_offset_commit_request_topic *topic)
+{
+  const struct group_shard_topics *topics = group_shard_topics(group->shard);
+  bool by_id = !uuid_is_zero(&topic->topic_id);
+  struct uuid id;
+  int32_t partitions = 0;
+  if (topics->find(topics->arg, topic->name.data, topic->name.length, &id, &partitions) &&
+      (!by_id || uuid_equal(&id, &topic->topic_id))) {
+    return WIRE_NONE;
+  }
+  return by_id ? WIRE_UNKNOWN_TOPIC_ID : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+}
+
 /// Adds one topic of a request to the write, and to the answer.
 static void offset_commit_topic(struct group_write *write, const struct group *group,
                                 const struct group_request *request,
@@ -86,6 +129,8 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
                                 struct wire_offset_commit_response_offset_commit_response_topic *out, int64_t now_ms)
 {
   const struct wire_offset_commit_request *body = request->body;
+  int64_t wall_ms = group_wall_ms(group->shard, now_ms);
+  int16_t topic_error = offset_commit_check_topic(group, topic);
   wire_offset_commit_response_offset_commit_response_topic_init(out);
   out->name = topic->name;
   out->topic_id = topic->topic_id;
@@ -94,19 +139,20 @@ static void offset_commit_topic(struct group_write *write, const struct group *g
   for (int32_t i = 0; i < topic->partitions_count; i++) {
     const struct wire_offset_commit_request_offset_commit_request_partition *asked = &topic->partitions[i];
     out->partitions[i].partition_index = asked->partition_index;
-    out->partitions[i].error_code = offset_commit_check_part(group, request, topic, asked);
+    out->partitions[i].error_code =
+        topic_error != WIRE_NONE ? topic_error : offset_commit_check_part(group, request, topic, asked);
     if (out->partitions[i].error_code != WIRE_NONE) {
       continue;
     }
     struct offset_value value = {
         .offset = asked->committed_offset,
-        .commit_ms = asked->commit_timestamp >= 0 ? asked->commit_timestamp : now_ms,
+        .commit_ms = asked->commit_timestamp >= 0 ? asked->commit_timestamp : wall_ms,
         .expire_ms = -1,
         .leader_epoch = asked->committed_leader_epoch,
         .metadata = asked->committed_metadata,
     };
     if (body->retention_time_ms >= 0) {
-      value.expire_ms = body->retention_time_ms < INT64_MAX - now_ms ? now_ms + body->retention_time_ms : INT64_MAX;
+      value.expire_ms = body->retention_time_ms < INT64_MAX - wall_ms ? wall_ms + body->retention_time_ms : INT64_MAX;
     }
     offset_write_commit(write, request->group, topic->name, &topic->topic_id, asked->partition_index, &value);
   }
@@ -117,6 +163,7 @@ void offset_commit_serve(struct group_shard *shard, struct group *group, struct 
   const struct wire_offset_commit_request *body = request->body;
   struct wire_offset_commit_response *resp = request->response;
   int16_t error = offset_commit_check(group, request, now_ms);
+  error = error == WIRE_NONE && !offset_commit_fits(request) ? WIRE_UNKNOWN_SERVER_ERROR : error;
   if (error != WIRE_NONE) {
     group_request_fail(request, error);
     group_answer(shard, request);
@@ -177,6 +224,10 @@ static void offset_fetch_topic(struct group_shard *shard, const struct group *gr
   const struct shard_topic *topic = group != NULL ? shard_topic_find(shard, asked->name, &NO_ID) : NULL;
   for (int32_t i = 0; i < asked->partition_indexes_count; i++) {
     int32_t partition = asked->partition_indexes[i];
+    if (group_has_no_room(request)) {
+      out->partitions_count = i; // the whole answer will be an error
+      return;
+    }
     if (topic != NULL && request->is_stable && offset_is_pending(group, topic, partition)) {
       offset_fetch_unstable(&out->partitions[i], partition);
       continue;
@@ -253,6 +304,9 @@ void offset_fetch_serve(struct group_shard *shard, struct group *group, struct g
     for (int32_t i = 0; i < body->topics_count; i++) {
       offset_fetch_topic(shard, group, request, &body->topics[i], &resp->topics[i]);
     }
+    if (group_has_no_room(request)) {
+      group_request_fail(request, WIRE_UNKNOWN_SERVER_ERROR);
+    }
   } else if (group != NULL && group->offsets != NULL) {
     offset_fetch_all(group, request, resp);
   }
@@ -279,6 +333,17 @@ static int16_t offset_delete_check(const struct group *group)
   }
   bool is_consumer = strcmp(group_protocol_type(group), "consumer") == 0;
   return is_consumer || group_is_empty(group) ? WIRE_NONE : WIRE_NON_EMPTY_GROUP;
+}
+
+static bool offset_delete_fits(const struct group_request *request)
+{
+  const struct wire_offset_delete_request *body = request->body;
+  int64_t total = 0;
+  bool fits = true;
+  for (int32_t i = 0; i < body->topics_count && fits; i++) {
+    fits = offset_write_fits(request, body->topics[i].name, body->topics[i].partitions_count, 0, &total);
+  }
+  return fits;
 }
 
 static void offset_delete_topic(struct group_tombstones *tombstones, struct group *group,
@@ -310,6 +375,7 @@ void offset_delete_serve(struct group_shard *shard, struct group *group, struct 
   const struct wire_offset_delete_request *body = request->body;
   struct wire_offset_delete_response *resp = request->response;
   int16_t error = offset_delete_check(group);
+  error = error == WIRE_NONE && !offset_delete_fits(request) ? WIRE_UNKNOWN_SERVER_ERROR : error;
   if (error != WIRE_NONE) {
     group_request_fail(request, error);
     group_answer(shard, request);

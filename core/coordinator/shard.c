@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/error.h"
@@ -111,6 +112,11 @@ const struct group_shard_topics *group_shard_topics(const struct group_shard *sh
   return &shard->topics;
 }
 
+int64_t group_wall_ms(const struct group_shard *shard, int64_t now_ms)
+{
+  return shard->topics.wall_ms != NULL ? shard->topics.wall_ms(shard->topics.arg) : now_ms;
+}
+
 void group_new_uuid_text(struct group_shard *shard, char text[37])
 {
   uint64_t high = (shard_random(shard) & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
@@ -208,9 +214,17 @@ const char *group_protocol_type(const struct group *group)
 
 // ---- answers ----
 
+bool group_has_no_room(const struct group_request *request)
+{
+  return request->room != NULL && atomic_load(request->room) < (int64_t)request->arena->total;
+}
+
 void group_answer(struct group_shard *shard, struct group_request *request)
 {
   request->state = NULL;
+  if (request->room != NULL) {
+    atomic_fetch_sub(request->room, (int64_t)request->arena->total);
+  }
   list_append(&shard->answers, &request->link);
 }
 

@@ -49,7 +49,7 @@ struct group_consumer_settings {
   int32_t assignment_interval_ms; ///< consumer.assignment.interval.ms
 };
 
-/// What a shard asks about the cluster; the answers may differ from call to call.
+/// What a shard asks about the world; the answers may differ from call to call.
 struct group_shard_topics {
   void *arg; ///< first argument
   /// A topic's id and number of partitions by its name. @return false: there is none
@@ -62,6 +62,8 @@ struct group_shard_topics {
   int64_t (*version)(void *arg);
   /// The configs of a consumer group; NULL: the shard's settings hold for all.
   void (*settings)(void *arg, const char *group, int32_t length, struct group_consumer_settings *out);
+  /// The wall clock, ms since 1970, which may step: what is noted for years goes by it. NULL: the time of each call.
+  int64_t (*wall_ms)(void *arg);
 };
 
 /// Makes an empty shard.
@@ -101,7 +103,7 @@ void group_shard_handle(struct group_shard *shard, struct group_request *request
 /// When group_shard_run_timers() has something to do; INT64_MAX: never.
 int64_t group_shard_next_ms(const struct group_shard *shard);
 
-/// Does what is due at `now_ms` (wall clock, ms since 1970, as timestamps in records are).
+/// Does what is due at `now_ms` (ms since 1970 by a clock that does not step).
 void group_shard_run_timers(struct group_shard *shard, int64_t now_ms);
 
 /// The topics changed (version() rose): groups whose subscriptions that touches rebalance.

@@ -22,18 +22,19 @@ struct expiry_rule {
   enum group_expiry expiry; ///< of the group
   int64_t since_ms;         ///< with GROUP_EXPIRES_SINCE
   int64_t retention_ms;     ///< offsets.retention.minutes
-  int64_t now_ms;           ///< wall clock
+  int64_t wall_ms;          ///< wall clock; behind a step of it that may be wrong, the shard's time
+  int64_t now_ms;           ///< the shard's time
 };
 
 static bool expiry_is_due(const struct expiry_rule *rule, const struct group_offset *offset)
 {
   if (offset->note != NULL && offset->note->expire_ms >= 0) {
-    return rule->now_ms >= offset->note->expire_ms;
+    return rule->wall_ms >= offset->note->expire_ms;
   }
   int64_t base_ms = rule->expiry == GROUP_EXPIRES_SINCE ? rule->since_ms : offset->commit_ms;
   // Timestamps are what clients and other brokers wrote: any number.
   int64_t age_ms = 0;
-  return __builtin_sub_overflow(rule->now_ms, base_ms, &age_ms) ? base_ms < 0 : age_ms >= rule->retention_ms;
+  return __builtin_sub_overflow(rule->wall_ms, base_ms, &age_ms) ? base_ms < 0 : age_ms >= rule->retention_ms;
 }
 
 static void expiry_tombstone(struct group_tombstones *tombstones, const struct group *group,
@@ -80,6 +81,8 @@ static void expiry_of_group(struct group *group, int64_t now_ms)
 {
   const struct group_kind_calls *kind = group_kind_of(group);
   struct expiry_rule rule = {.retention_ms = group_shard_config(group->shard)->offsets_retention_ms, .now_ms = now_ms};
+  int64_t wall_ms = group_wall_ms(group->shard, now_ms);
+  rule.wall_ms = wall_ms < now_ms ? wall_ms : now_ms;
   // What is being written may make all that follows wrong: the next look has it.
   if (group->flight_count > 0 || group->use_count > 0 || !list_is_empty(&group->waiting)) {
     return;
@@ -160,6 +163,12 @@ static void group_topics_deleted(struct group *group, const struct shard_topic *
 }
 
 void group_shard_topics_deleted(struct group_shard *shard, const char *const *names, int32_t count, int64_t now_ms)
+{
+  group_writes_note_gone(shard, names, count);
+  shard_delete_topics(shard, names, count, now_ms);
+}
+
+void shard_delete_topics(struct group_shard *shard, const char *const *names, int32_t count, int64_t now_ms)
 {
   static const struct uuid NO_ID;
   enum { AT_A_TIME = 64 };

@@ -136,6 +136,10 @@ void group_request_fail(struct group_request *request, int16_t error);
 const struct group_settings *group_shard_config(const struct group_shard *shard);
 const struct group_shard_topics *group_shard_topics(const struct group_shard *shard);
 
+/// The wall clock, by which records say when: what was noted before a restart has to mean the same after it. The time
+/// that shards are given follows a step of it too slowly for that. @param now_ms  that time
+int64_t group_wall_ms(const struct group_shard *shard, int64_t now_ms);
+
 /// Characters at random for a member id, from the shard's seed: a UUID as text, NUL-terminated.
 void group_new_uuid_text(struct group_shard *shard, char text[37]);
 

@@ -172,6 +172,10 @@ void group_list_serve(struct group_shard *shard, struct group *group, struct gro
 
 // ---- between the files of the shard ----
 
+/// Whether the answers to what came in one request take all the memory that they may: a group named a thousand times
+/// would be answered a thousand times.
+bool group_has_no_room(const struct group_request *request);
+
 /// The id of a group.
 static inline struct wire_string group_name(const struct group *group)
 {
@@ -189,6 +193,13 @@ void group_wake(struct group *group, int64_t now_ms);
 
 /// Ends all writes without replaying them.
 void group_writes_stop(struct group_shard *shard, int16_t error);
+
+/// Topics are gone: what the writes under way bring of them goes too, once they are done. Call it before
+/// shard_delete_topics(). @param names  copied
+void group_writes_note_gone(struct group_shard *shard, const char *const *names, int32_t count);
+
+/// Deletes offsets of topics that are gone (shard_expiry.c).
+void shard_delete_topics(struct group_shard *shard, const char *const *names, int32_t count, int64_t now_ms);
 
 /// Begins the periodic look for expired offsets (shard_expiry.c).
 void shard_expiry_start(struct group_shard *shard, int64_t now_ms);

@@ -31,6 +31,8 @@ struct group_write {
   group_written_fn written;                   ///< may be NULL
   void *arg;                                  ///< for it
   bool holds_up;                              ///< requests to the group wait
+  char **gone;                                ///< topics that went while it was under way, or NULL; owned, as they are
+  int32_t gone_count;                         ///< how many
   struct wire_writer bytes;                   ///< keys and values
   int32_t count;                              ///< records
   int32_t room;                               ///< of `records`
@@ -123,10 +125,38 @@ bool group_write_record(const struct group_write *write, int32_t index, const ui
 
 // ---- its way ----
 
+void group_writes_note_gone(struct group_shard *shard, const char *const *names, int32_t count)
+{
+  struct list *last = list_is_empty(&shard->writes) ? &shard->taken : &shard->writes;
+  if (count == 0 || list_is_empty(last)) {
+    return;
+  }
+  struct group_write *write = CONTAINER_OF(last->prev, struct group_write, link);
+  write->gone = mem_realloc(write->gone, ((size_t)write->gone_count + (size_t)count) * sizeof(char *));
+  for (int32_t i = 0; i < count; i++) {
+    write->gone[write->gone_count++] = mem_strdup(names[i]);
+  }
+}
+
+/// Deletes what a write, and those before it, brought of topics that went meanwhile.
+static void write_end_gone(struct group_shard *shard, char **gone, int32_t count, int64_t now_ms)
+{
+  if (!shard->is_stopped) {
+    shard_delete_topics(shard, (const char *const *)gone, count, now_ms);
+  }
+  for (int32_t i = 0; i < count; i++) {
+    mem_free(gone[i]);
+  }
+  mem_free(gone);
+}
+
 /// The write is over: tells who began it, and frees it. Its group may be gone afterwards.
 static void write_end(struct group_write *write, int16_t error, int64_t now_ms)
 {
   struct group *group = write->group;
+  struct group_shard *shard = group->shard;
+  char **gone = write->gone;
+  int32_t gone_count = write->gone_count;
   group->use_count++;
   group->write_count -= write->holds_up ? 1 : 0;
   group->flight_count--;
@@ -141,6 +171,9 @@ static void write_end(struct group_write *write, int16_t error, int64_t now_ms)
   group_wake(group, now_ms);
   group->use_count--;
   group_release_if_unused(group);
+  if (gone != NULL) {
+    write_end_gone(shard, gone, gone_count, now_ms);
+  }
 }
 
 void group_write_submit(struct group_write *write, int64_t now_ms)
@@ -241,6 +274,11 @@ void group_shard_handle(struct group_shard *shard, struct group_request *request
   const struct group_route *route = group_route_of(request->key);
   if (shard->is_stopped || route == NULL) {
     group_request_fail(request, shard->is_stopped ? shard->stop_error : WIRE_UNSUPPORTED_VERSION);
+    group_answer(shard, request);
+    return;
+  }
+  if (group_has_no_room(request)) {
+    group_request_fail(request, WIRE_UNKNOWN_SERVER_ERROR);
     group_answer(shard, request);
     return;
   }

@@ -83,4 +83,6 @@ TOPIC_CONFIG_X(ENUM, luka_producer_type, "luka.producer.type", "async", NO_MIN, 
   "When a write is acknowledged: `async` from the page cache, `sync` once it is on the disk of every in-sync replica.")
 TOPIC_CONFIG_X(ENUM, luka_validate, "luka.validate", "header", NO_MIN, NO_MAX, VALID("header", "full"), "luka.validate",
   "How compressed batches are checked: by their header, checksum and codec, or record by record after unpacking (`full`).")
+TOPIC_CONFIG_X(INT, internal_segment_bytes, "internal.segment.bytes", "0", 0, NO_MAX, VALID_ANY, NULL,
+  "As segment.bytes, and not bound to its least value, for tests; 0: segment.bytes holds.")
 // clang-format on

@@ -10,7 +10,7 @@
 void log_settings_from_topic(const struct topic_config *topic, struct log_config *log)
 {
   log_config_default(log);
-  log->segment_bytes = topic->segment_bytes;
+  log->segment_bytes = topic->internal_segment_bytes > 0 ? topic->internal_segment_bytes : topic->segment_bytes;
   log->index_interval_bytes = topic->index_interval_bytes;
   log->segment_index_bytes = topic->segment_index_bytes;
   log->max_message_bytes = topic->max_message_bytes;

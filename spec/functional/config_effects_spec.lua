@@ -55,6 +55,15 @@ describe("A change of a topic's configs takes effect at once:", function()
     assert.equal(3, segments(a))
   end)
 
+  it("internal.segment.bytes, before segment.bytes and below its least value", function()
+    local a = topic { ["internal.segment.bytes"] = "1000", ["segment.bytes"] = "1048576" }
+    for _ = 1, 3 do append(a, records.sized(600)) end
+    assert.equal(3, segments(a))
+    configs.set(client, a, { ["internal.segment.bytes"] = false })
+    for _ = 1, 3 do append(a, records.sized(600)) end
+    assert.equal(3, segments(a))
+  end)
+
   it("segment.ms", function()
     local a = topic()
     local now = os.time() * 1000

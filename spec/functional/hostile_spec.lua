@@ -280,6 +280,9 @@ describe("A request that is small on the wire and large in memory", function()
     { "DeleteGroups of 900000 names", function()
       return head("DeleteGroups", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000)
     end },
+    { "FindCoordinator of 900000 keys", function()
+      return head("FindCoordinator", 4) .. bytes "00 00 a1f736" .. bytes("02 61"):rep(900000) .. "\0"
+    end },
     { "Metadata of 900000 names", function()
       return head("Metadata", 0) .. bytes "000dbba0" .. bytes("0001 61"):rep(900000)
     end },

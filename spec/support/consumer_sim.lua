@@ -80,6 +80,10 @@ local function restart(client)
   client.epoch, client.owned, client.told, client.next = 0, {}, {}, nil
 end
 
+local function give_up(client)
+  if client.next then client.owned, client.next = client.next, nil end
+end
+
 function Sim:take_answer(client, call, is_lost)
   client.call = nil
   local answer = call.response
@@ -96,11 +100,7 @@ function Sim:take_answer(client, call, is_lost)
   local gives_up = false
   for key in pairs(client.owned) do gives_up = gives_up or not client.next[key] end
   -- What is new may be used at once; giving up takes a while.
-  if not gives_up or self.random(2) == 0 then self:give_up(client) end
-end
-
-function Sim:give_up(client)
-  if client.next then client.owned, client.next = client.next, nil end
+  if not gives_up or self.random(2) == 0 then give_up(client) end
 end
 
 function Sim:beat(client, epoch)
@@ -265,7 +265,7 @@ function Sim:step()
   if self.random(3) > 0 then
     if not client.is_dead and not client.is_gone and not client.call then self:beat(client) end
   elseif self.random(2) == 0 then
-    self:give_up(client)
+    give_up(client)
   else
     self.s:advance(self.random(1500))
   end
@@ -312,7 +312,7 @@ function Sim:rest()
   self:answers()
   for _ = 1, REST_ROUNDS do
     for _, client in ipairs(self.clients) do
-      self:give_up(client)
+      give_up(client)
       client.is_unsure = true
       if not client.is_dead and not client.is_gone then self:beat(client) end
       self:check()

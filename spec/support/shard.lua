@@ -73,6 +73,7 @@ function M.new(options)
     topics = {}, config = options.config or {},
   }, Shard)
   self.driver = C.shard_driver_new(self.seed)
+  self:set_now(self.now_ms)
   for name, value in pairs(self.config) do self.driver.config[name] = value end
   for name, partitions in pairs(options.topics or {}) do self:topic(name, partitions) end
   for name, bytes in pairs(options.topic_ids or {}) do self:set_topic_id(name, bytes) end
@@ -205,17 +206,26 @@ function Shard:settle(count, error_code)
   if self.is_held then self:run() else C.shard_driver_answers(self.driver) end
 end
 
+--- Sets the shard's time, and with it the wall clock.
+function Shard:set_now(now_ms)
+  self.now_ms = now_ms
+  self.driver.now_ms = now_ms
+end
+
+--- Has the wall clock step: the shard's time goes on as it did.
+function Shard:step_wall(ms) self.driver.wall_ahead_ms = self.driver.wall_ahead_ms + ms end
+
 --- Moves the clock; timers run at their times.
 function Shard:advance(ms)
   local to = self.now_ms + ms
   while true do
     local due = tonumber(C.group_shard_next_ms(self.shard))
     if due > to then break end
-    self.now_ms = math.max(self.now_ms, due)
+    self:set_now(math.max(self.now_ms, due))
     C.group_shard_run_timers(self.shard, self.now_ms)
     self:run()
   end
-  self.now_ms = to
+  self:set_now(to)
 end
 
 --- Ms until the next timer; nil: there is none.

@@ -68,6 +68,12 @@ static int64_t driver_topic_version(void *arg)
   return ((struct shard_driver *)arg)->version;
 }
 
+static int64_t driver_wall_ms(void *arg)
+{
+  const struct shard_driver *driver = arg;
+  return driver->now_ms + driver->wall_ahead_ms;
+}
+
 struct shard_driver *shard_driver_new(uint64_t seed)
 {
   struct shard_driver *driver = mem_zalloc(sizeof *driver);
@@ -93,6 +99,7 @@ struct shard_driver *shard_driver_new(uint64_t seed)
       .find_id = driver_topic_find_id,
       .at = driver_topic_at,
       .version = driver_topic_version,
+      .wall_ms = driver_wall_ms,
   };
   driver->shard = group_shard_new(0, &driver->config, &topics, seed);
   return driver;

@@ -24,6 +24,8 @@ struct shard_driver {
   struct group_settings config;                          ///< the spec's to set
   struct shard_driver_topic topics[SHARD_DRIVER_TOPICS]; ///< what there is
   int64_t version;                                       ///< of the topics
+  int64_t now_ms;                                        ///< the shard's time, as the spec has it
+  int64_t wall_ahead_ms;                                 ///< by which the wall clock is ahead of that
   struct group_shard *shard;                             ///< owned
 };
 

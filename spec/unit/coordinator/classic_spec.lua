@@ -118,6 +118,17 @@ describe("joining a classic group", function()
     s:advance(0)
     assert.equal(E.NONE, error_of(call))
   end)
+
+  it("gives out ids of at most 16 MiB that nobody uses: the oldest end", function()
+    local name = ("c"):rep(30000)
+    local first = classic.join(s, { client_id = name }).response.memberId
+    local last
+    for _ = 1, 600 do last = classic.join(s, { client_id = name }).response.memberId end
+    assert.equal(E.UNKNOWN_MEMBER_ID, error_of(classic.join(s, { member = first })))
+    local call = classic.join(s, { member = last })
+    s:advance(0)
+    assert.equal(E.NONE, error_of(call))
+  end)
 end)
 
 describe("group.max.size", function()

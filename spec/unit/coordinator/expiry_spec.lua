@@ -83,6 +83,7 @@ describe("an offset of a group without members", function()
   end)
 
   it("goes with its topic", function()
+    s:topic("u", 1)
     commit(s, "g", "t", 0, 1)
     commit(s, "g", "u", 0, 2)
     s:topics_deleted { "t" }
@@ -145,6 +146,7 @@ describe("a group", function()
 
   it("with more offsets than fit into one write is deleted with several", function()
     local partitions = {}
+    s:topic(("t"):rep(100), 10000)
     for i = 0, 9999 do partitions[i + 1] = { partitionIndex = i, committedOffset = i, committedMetadata = "" } end
     s:call("OffsetCommit", 9, "g", { groupId = "g", topics = { { name = ("t"):rep(100), partitions = partitions } } })
     s.is_held = true
@@ -166,5 +168,99 @@ describe("a group", function()
     assert.equal(1, #list({ "eMPTY" }, { "CLASSIC" }))
     assert.equal(0, #list { "Stable", "nonsense" })
     assert.equal(0, #list({}, { "consumer" }))
+  end)
+end)
+
+describe("a step of the wall clock", function()
+  local CONFIG = { offsets_retention_ms = 7 * DAY }
+
+  it("takes no offset away that was committed before it", function()
+    local s = shard.new { topics = { t = 3 }, config = CONFIG }
+    commit(s, "g", "t", 0, 1)
+    s:step_wall(30 * DAY)
+    s:advance(DAY)
+    assert.equal(1, offset(s, "g", "t", 0))
+    s:close()
+  end)
+
+  it("is in the commits that come after it, so that a start by the right time does not take them for old", function()
+    local s = shard.new { topics = { t = 3 }, config = CONFIG, now_ms = DAY }
+    s:step_wall(365 * DAY)
+    commit(s, "g", "t", 0, 1)
+    commit(s, "g", "t", 1, 1, { retentionTimeMs = 2 * DAY }, 4)
+    s:advance(DAY)
+    local loaded = shard.new { topics = { t = 3 }, config = CONFIG, log = s.log, now_ms = 367 * DAY }
+    loaded:advance(6 * 60 * MINUTE)
+    assert.same({ 1, 1 }, { offset(loaded, "g", "t", 0), offset(loaded, "g", "t", 1) })
+    loaded:advance(DAY)
+    assert.same({ 1, -1 }, { offset(loaded, "g", "t", 0), offset(loaded, "g", "t", 1) })
+    loaded:close()
+    s:close()
+  end)
+
+  it("back takes no offset away either", function()
+    local s = shard.new { topics = { t = 3 }, config = CONFIG }
+    s:step_wall(-30 * DAY)
+    commit(s, "g", "t", 0, 1)
+    s:advance(6 * DAY)
+    assert.equal(1, offset(s, "g", "t", 0))
+    s:close()
+  end)
+end)
+
+describe("a topic that is deleted", function()
+  local s
+  before_each(function()
+    s = shard.new { topics = { t = 3, other = 1 } }
+    commit(s, "before", "t", 0, 1)
+    s.is_held = true
+  end)
+  after_each(function() s:close() end)
+
+  local function send(group, topic)
+    return s:call("OffsetCommit", 9, group, { topics = { { name = topic, partitions = { { partitionIndex = 0,
+      committedOffset = 1 } } } } })
+  end
+
+  local function delete()
+    s:topic("t", 0)
+    s:topics_deleted { "t" }
+  end
+
+  local function settle_all()
+    while #s.taken > 0 do s:settle(1) end
+  end
+
+  it("takes offsets with it whose commits were under way", function()
+    local first, second = send("g", "t"), send("h", "t")
+    delete()
+    settle_all()
+    assert.equal(0, first.response.topics[1].partitions[1].errorCode)
+    assert.equal(0, second.response.topics[1].partitions[1].errorCode)
+    assert.same({}, s:groups())
+    assert.equal("", s:log_dump())
+  end)
+
+  it("leaves offsets of others alone", function()
+    send("g", "other")
+    delete()
+    settle_all()
+    assert.same({ "g" }, s:groups())
+    assert.equal(1, offset(s, "g", "other", 0))
+  end)
+
+  it("has no commits any more, also of who saw it just before", function()
+    delete()
+    settle_all()
+    local call = send("g", "t")
+    settle_all()
+    assert.equal(3, call.response.topics[1].partitions[1].errorCode)
+    assert.same({}, s:groups())
+  end)
+
+  it("is waited for by nobody when the shard ends", function()
+    send("g", "t")
+    delete()
+    s:stop()
   end)
 end)

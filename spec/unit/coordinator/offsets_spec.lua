@@ -98,6 +98,8 @@ describe("an offset", function()
   end)
 
   it("is fetched by topic and partition when all are asked for", function()
+    s:topic("a", 3)
+    s:topic("b", 2)
     commit(s, "g", { { "b", 1, 11 }, { "a", 2, 2 }, { "b", 0, 10 }, { "a", 0, 0 } })
     local topics, seen = fetch_all(s, "g"), {}
     for _, topic in ipairs(topics) do
@@ -115,6 +117,7 @@ describe("an offset", function()
 
   it("of another topic id than the one asked for does not count", function()
     local old = ("\1"):rep(16)
+    s:set_topic_id("t", old)
     s:call("OffsetCommit", 10, "g", { groupId = "g", topics = { { name = "t", topicId = old,
       partitions = { { partitionIndex = 0, committedOffset = 9 } } } } })
     assert.equal(9, fetch(s, "g", "t", { 0 })[1].committedOffset)

@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Requests about groups that are small on the wire, and would take gigabytes if they were taken at their word.
+local brokers = require "spec.support.broker"
+local clients = require "spec.support.client"
+local group = require "spec.support.group"
+local requests = require "spec.support.requests"
+local socket = require "posix.sys.socket"
+local unit = require "spec.support.unit"
+local wire = require "spec.support.wire"
+
+local MIB = 1024 * 1024
+local UNKNOWN_SERVER_ERROR = -1
+local LONG_NAME = ("g"):rep(32000)
+
+-- Instrumented programs need memory of their own.
+local measures_memory = (os.getenv "LUKA_SAN" or "") == "" and not os.getenv "VALGRIND"
+
+describe("A small request about groups that stands for gigabytes", function()
+  local broker, client, before
+
+  --- The most that the process ever held in memory, in bytes.
+  local function peak()
+    return tonumber(unit.read_file(("/proc/%d/status"):format(broker.pid)):match "VmHWM:%s*(%d+) kB") * 1024
+  end
+
+  before_each(function()
+    broker = brokers.start { set = { "workers=2" } }
+    client = broker:connect()
+    group.prepare(client)
+  end)
+  after_each(function()
+    client:close()
+    if measures_memory then
+      local taken = peak() - before
+      assert.is_true(taken < 700 * MIB, ("%d MiB were taken"):format(taken / MIB))
+    end
+    assert.is_true(requests.is_well(broker))
+    assert.equal(0, broker:stop())
+  end)
+
+  --- Reads the first bytes of an answer: the rest is hundreds of MiB.
+  local function wait_for_answer()
+    assert.is_true(clients.wait_for(client.fd, "IN", clients.now_ms() + 4 * clients.PATIENCE_MS))
+    assert.truthy(socket.recv(client.fd, 1000))
+  end
+
+  it("is not answered for each time that it names a group, when it fetches offsets", function()
+    requests.create(client, "t", { partitions = 1000 })
+    local offsets = {}
+    for partition = 0, 999 do offsets[partition] = { 5, ("m"):rep(100) } end
+    assert.equal(0, group.commit(client, "g", { t = offsets }).t[999])
+    local groups = {}
+    for i = 1, 20000 do groups[i] = { group_id = "g", topics = wire.NULL } end
+    before = peak()
+    client:request("OffsetFetch", group.FETCH, { groups = groups })
+    wait_for_answer()
+  end)
+
+  it("is not answered for each time that it names a partition", function()
+    requests.create(client, "t")
+    assert.equal(0, group.commit(client, "g", { t = { [0] = { 5, ("\226\130\172"):rep(4096) } } }).t[0])
+    local partitions = {}
+    for i = 1, 90000 do partitions[i] = 0 end
+    before = peak()
+    local answer = client:ask("OffsetFetch", group.FETCH,
+      { groups = { { group_id = "g", topics = { { name = "t", partition_indexes = partitions } } } } })
+    assert.equal(UNKNOWN_SERVER_ERROR, answer.groups[1].error_code)
+    assert.same({}, answer.groups[1].topics)
+    assert.equal(5, group.committed(client, "g").t[0].offset)
+  end)
+
+  it("is not answered for each time that it describes a group", function()
+    local members = {}
+    for i = 1, 20 do
+      members[i] = group.member(broker, "g", { topics = { ("x"):rep(20000) } })
+      members[i]:send_join(3)
+    end
+    clients.wait_until("all have come", function() return #group.describe(client, "g").members == 20 end)
+    local groups = {}
+    for i = 1, 90000 do groups[i] = "g" end
+    before = peak()
+    client:request("DescribeGroups", 5, { groups = groups })
+    wait_for_answer()
+    for _, member in ipairs(members) do member:close() end
+  end)
+
+  --- A partition, many times.
+  local function repeated(count, more)
+    local partitions = {}
+    for i = 1, count do
+      partitions[i] = { partition_index = 0 }
+      for key, value in pairs(more or {}) do partitions[i][key] = value end
+    end
+    return { { name = "t", partitions = partitions } }
+  end
+
+  it("is refused when each partition of a commit or a deletion repeats a long name", function()
+    requests.create(client, "t")
+    assert.equal(0, group.commit(client, LONG_NAME, { t = { [0] = 5 } }).t[0])
+    before = peak()
+    local answer = client:ask("OffsetCommit", group.COMMIT, { group_id = LONG_NAME, generation_id_or_member_epoch = -1,
+      member_id = "", topics = repeated(90000, { committed_offset = 6, committed_metadata = "" }) })
+    assert.equal(UNKNOWN_SERVER_ERROR, answer.topics[1].partitions[90000].error_code)
+    answer = client:ask("OffsetDelete", 0, { group_id = LONG_NAME, topics = repeated(90000) })
+    assert.equal(UNKNOWN_SERVER_ERROR, answer.error_code)
+    assert.equal(5, group.committed(client, LONG_NAME).t[0].offset)
+  end)
+end)
