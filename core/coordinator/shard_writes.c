@@ -30,6 +30,7 @@ struct group_write {
   struct group *group;                        ///< the group, which counts it
   group_written_fn written;                   ///< may be NULL
   void *arg;                                  ///< for it
+  struct group_write *rest;                   ///< where it goes on; NULL: nowhere. Owned
   bool holds_up;                              ///< requests to the group wait
   char **gone;                                ///< topics that went while it was under way, or NULL; owned, as they are
   int32_t gone_count;                         ///< how many
@@ -55,6 +56,14 @@ struct group_write *group_write_new(struct group *group, bool holds_up, group_wr
   group->flight_count++;
   group->write_count += holds_up ? 1 : 0;
   return write;
+}
+
+struct group_write *group_write_more(struct group_write *write)
+{
+  CHECK(write->rest == NULL);
+  write->rest = group_write_new(write->group, write->holds_up, write->written, write->arg);
+  write->written = NULL;
+  return write->rest;
 }
 
 /// A place for one more record, which begins where the bytes end now.
@@ -157,6 +166,7 @@ static void write_end(struct group_write *write, int16_t error, int64_t now_ms)
   struct group_shard *shard = group->shard;
   char **gone = write->gone;
   int32_t gone_count = write->gone_count;
+  struct group_write *rest = write->rest;
   group->use_count++;
   group->write_count -= write->holds_up ? 1 : 0;
   group->flight_count--;
@@ -168,6 +178,11 @@ static void write_end(struct group_write *write, int16_t error, int64_t now_ms)
     mem_free(write->records);
   }
   mem_free(write);
+  if (rest != NULL && error == WIRE_NONE) {
+    group_write_submit(rest, now_ms);
+  } else if (rest != NULL) {
+    write_end(rest, error, now_ms);
+  }
   group_wake(group, now_ms);
   group->use_count--;
   group_release_if_unused(group);
