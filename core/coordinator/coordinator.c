@@ -180,7 +180,7 @@ static void coordinator_look_at(struct coordinator_worker *worker, int32_t place
   bool is_free = coordinator_clear(worker, place);
   if (is_free && part != NULL) {
     worker->shards[place] = coordinator_begin(worker, index, topic, part, image);
-  } else if (!is_free) {
+  } else if (entry != NULL && !is_free) {
     entry->has_next = part != NULL && entry->state == COORDINATOR_ENDED;
     if (!entry->is_loading) {
       coordinator_configure(entry, image);
@@ -340,7 +340,7 @@ static void coordinator_handle(struct coordinator_worker *worker, struct group_r
   int32_t place = request->shard / worker->coordinator->options.worker_count;
   struct coordinator_shard *entry = request->shard >= 0 && place < worker->shard_count ? worker->shards[place] : NULL;
   int16_t error = coordinator_refusal(entry);
-  if (error != WIRE_NONE) {
+  if (entry == NULL || error != WIRE_NONE) {
     group_request_fail(request, error);
     coordinator_send_back(request);
     return;

@@ -26,9 +26,9 @@ static bool list_passes(const struct wire_string *filter, int32_t count, const c
   return count <= 0;
 }
 
-void group_list_serve(struct group_shard *shard, struct group *none, struct group_request *request, int64_t now_ms)
+void group_list_serve(struct group_shard *shard, struct group *of_none, struct group_request *request, int64_t now_ms)
 {
-  (void)none;
+  (void)of_none;
   (void)now_ms;
   const struct wire_list_groups_request *body = request->body;
   struct wire_list_groups_response *resp = request->response;
