@@ -300,7 +300,7 @@ void consumer_update_regexes(struct consumer_change *change, bool *bump);
 void consumer_regex_start(struct consumer_group *consumer, int64_t now_ms);
 
 /// NULL, or why it is no expression, in Kafka's words.
-const char *consumer_check_regex(struct wire_string text);
+const char *consumer_check_regex(const struct consumer_change *change, struct wire_string text);
 
 /// The topics of an expression after the change; NULL: it is not resolved.
 const struct consumer_regex *consumer_change_regex(const struct consumer_change *change, struct wire_string text);
