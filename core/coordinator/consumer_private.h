@@ -101,6 +101,7 @@ struct consumer_group {
   int64_t topics_version;           ///< of the cluster's topics when they were last looked at; -1: never
   struct group_timer regex_timer;   ///< looks for topics of expressions
   int64_t regex_ms;                 ///< when expressions were last resolved, wall clock; 0: long ago
+  int64_t regex_retry_ms;           ///< what was found was not written: nobody looks again before, wall clock
 };
 
 /// What a request makes of a group, before it is written.

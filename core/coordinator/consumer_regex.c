@@ -136,6 +136,9 @@ const char *consumer_check_regex(const struct consumer_change *change, struct wi
 static bool refresh_is_due(const struct consumer_group *consumer, int64_t now_ms)
 {
   bool has_regex = false;
+  if (now_ms < consumer->regex_retry_ms) {
+    return false;
+  }
   for (int32_t i = 0; i < consumer->member_count; i++) {
     struct wire_string text = consumer->members[i]->metadata.subscribed_topic_regex;
     has_regex |= consumer_text_is_set(text);
@@ -149,13 +152,16 @@ static bool refresh_is_due(const struct consumer_group *consumer, int64_t now_ms
          (since_ms < 0 || since_ms >= CONSUMER_REGEX_REFRESH_MS);
 }
 
-/// What was found is on the log, or is not: then a heartbeat asks for it again.
+/// What was found is on the log, or is not: then a heartbeat asks for it again some time later, as there may be more
+/// topics than a record can name.
 static void refreshed(struct group *group, void *arg, int16_t error, int64_t now_ms)
 {
   int64_t *seen = arg;
   if (error == WIRE_NONE && group->kind == GROUP_CONSUMER) {
     group->consumer->topics_version = *seen;
     group->consumer->regex_ms = now_ms;
+  } else if (group->kind == GROUP_CONSUMER) {
+    group->consumer->regex_retry_ms = now_ms + CONSUMER_REGEX_REFRESH_MS;
   }
   mem_free(seen);
 }
