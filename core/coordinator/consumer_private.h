@@ -46,6 +46,7 @@ enum {
   CONSUMER_REGEX_REFRESH_MS = 10 * 1000, ///< ms between two looks for topics that expressions match, as in Kafka
   CONSUMER_BUSY_RETRY_MS = 20,           ///< ms after which a timer looks again whether a write is done
   CONSUMER_PARTITION_MAX = 1000000,      ///< highest partition that a record may name
+  CONSUMER_WRITE_BYTES = 256 * 1024,     ///< a target assignment goes on in another batch beyond this
 };
 
 /// A partition that a member has, or is to have.
@@ -111,6 +112,7 @@ struct consumer_change {
   group_written_fn written;                  ///< for the write
   void *arg;                                 ///< for it
   struct group_write *write;                 ///< NULL: nothing is to be written so far
+  struct group_write *last;                  ///< what comes next is added to this one, where `write` goes on
   const struct consumer_member *old;         ///< the member as it is; NULL: it is new, or nobody's
   const struct consumer_member *const *gone; ///< members that are no more
   int32_t gone_count;                        ///< how many
@@ -217,8 +219,10 @@ void consumer_change_begin(struct consumer_change *change, struct group *group, 
                            struct arena *arena, group_written_fn written, void *arg, int64_t now_ms);
 /// The members as they will be, sorted by id.
 const struct consumer_member *const *consumer_change_members(struct consumer_change *change, int32_t *count);
-/// The write, made when there is none yet.
+/// The write to add to, made when there is none yet.
 struct group_write *consumer_change_write(struct consumer_change *change);
+/// Has what comes next be in another batch, when there is much in this one already.
+void consumer_change_divide(struct consumer_change *change);
 void consumer_write_member(struct consumer_change *change, const struct consumer_member *member);
 void consumer_write_epoch(struct consumer_change *change, int32_t epoch, int64_t metadata_hash);
 void consumer_write_assignment_epoch(struct consumer_change *change, int32_t epoch, int64_t made_ms);

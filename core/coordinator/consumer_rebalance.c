@@ -347,6 +347,9 @@ void consumer_update_target(struct consumer_change *change)
   struct consumer_parts *targets = collect_targets(&view, count, owner, change->arena);
   for (int32_t m = 0; m < count; m++) {
     if (!consumer_parts_equal(&targets[m], &members[m]->target)) {
+      // A large group's target takes more than a batch may have. With a part of it alone the group still has an epoch
+      // that no target is for, so the next heartbeat makes the rest; what members have does not depend on it.
+      consumer_change_divide(change);
       consumer_write_target(change, members[m]->id, &targets[m]);
     }
     if (members[m] == &change->next) {

@@ -63,8 +63,16 @@ struct group_write *consumer_change_write(struct consumer_change *change)
 {
   if (change->write == NULL) {
     change->write = group_write_new(change->group, true, change->written, change->arg);
+    change->last = change->write;
   }
-  return change->write;
+  return change->last;
+}
+
+void consumer_change_divide(struct consumer_change *change)
+{
+  if (change->last != NULL && group_write_size(change->last) > CONSUMER_WRITE_BYTES) {
+    change->last = group_write_more(change->last);
+  }
 }
 
 static struct wire_string group_id(const struct consumer_change *change)

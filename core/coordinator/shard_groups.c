@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/slog.h"
 #include "coordinator/group_request.h"
 #include "coordinator/shard_state.h"
 #include "wire/delete_groups.h"
@@ -63,6 +64,8 @@ static void group_delete_written(struct group *group, void *arg, int16_t error, 
   struct group_request *request = arg;
   if (error != WIRE_NONE) {
     group_request_fail(request, error);
+  } else {
+    slog_info("deleted group '%s'", group->id);
   }
   group_answer(group->shard, request);
 }

@@ -161,7 +161,12 @@ void group_write_add(struct group_write *write, const uint8_t *key, int32_t key_
 /// max.message.bytes.
 size_t group_write_size(const struct group_write *write);
 
-/// Gives it to the shard; `write` is taken. One without records is done at once.
+/// Begins a write that goes on where `write` ends, for more than one batch may have: it is submitted when that one is
+/// on the log, and fails when that one does. `written` is called once for all of them. What is on the log then, when a
+/// later one fails or the broker dies, has to make sense by itself.
+struct group_write *group_write_more(struct group_write *write);
+
+/// Gives it to the shard, the first one when it goes on; `write` is taken. One without records is done at once.
 void group_write_submit(struct group_write *write, int64_t now_ms);
 
 /// True when a write holds the group's requests up: the request was put behind it, and will be handled again. The shard

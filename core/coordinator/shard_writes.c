@@ -30,6 +30,7 @@ struct group_write {
   struct group *group;                        ///< the group, which counts it
   group_written_fn written;                   ///< may be NULL
   void *arg;                                  ///< for it
+  struct group_write *rest;                   ///< where it goes on; NULL: nowhere. Owned
   bool holds_up;                              ///< requests to the group wait
   char **gone;                                ///< topics that went while it was under way, or NULL; owned, as they are
   int32_t gone_count;                         ///< how many
@@ -55,6 +56,14 @@ struct group_write *group_write_new(struct group *group, bool holds_up, group_wr
   group->flight_count++;
   group->write_count += holds_up ? 1 : 0;
   return write;
+}
+
+struct group_write *group_write_more(struct group_write *write)
+{
+  CHECK(write->rest == NULL);
+  write->rest = group_write_new(write->group, write->holds_up, write->written, write->arg);
+  write->written = NULL;
+  return write->rest;
 }
 
 /// A place for one more record, which begins where the bytes end now.
@@ -157,6 +166,7 @@ static void write_end(struct group_write *write, int16_t error, int64_t now_ms)
   struct group_shard *shard = group->shard;
   char **gone = write->gone;
   int32_t gone_count = write->gone_count;
+  struct group_write *rest = write->rest;
   group->use_count++;
   group->write_count -= write->holds_up ? 1 : 0;
   group->flight_count--;
@@ -168,6 +178,11 @@ static void write_end(struct group_write *write, int16_t error, int64_t now_ms)
     mem_free(write->records);
   }
   mem_free(write);
+  if (rest != NULL && error == WIRE_NONE) {
+    group_write_submit(rest, now_ms);
+  } else if (rest != NULL) {
+    write_end(rest, error, now_ms);
+  }
   group_wake(group, now_ms);
   group->use_count--;
   group_release_if_unused(group);
@@ -237,11 +252,16 @@ void group_writes_stop(struct group_shard *shard, int16_t error)
 
 // ---- waiting ----
 
-bool group_must_wait(struct group *group, struct group_request *request)
+/// Whether writes under way hold up a request, were it the first that waits.
+static bool write_holds_up(const struct group *group, const struct group_request *request)
 {
   const struct group_route *route = group_route_of(request->key);
-  bool waits_for_all = route != NULL && route->waits_for_all;
-  if (group->write_count == 0 && (!waits_for_all || group->flight_count == 0) && list_is_empty(&group->waiting)) {
+  return group->write_count > 0 || (route != NULL && route->waits_for_all && group->flight_count > 0);
+}
+
+bool group_must_wait(struct group *group, struct group_request *request)
+{
+  if (!write_holds_up(group, request) && list_is_empty(&group->waiting)) {
     return false;
   }
   list_append(&group->waiting, &request->link);
@@ -250,7 +270,12 @@ bool group_must_wait(struct group *group, struct group_request *request)
 
 void group_wake(struct group *group, int64_t now_ms)
 {
-  if (group->write_count > 0 || list_is_empty(&group->waiting)) {
+  if (list_is_empty(&group->waiting)) {
+    return;
+  }
+  // All wait behind the first one. A stopped shard answers them whatever is under way.
+  if (!group->shard->is_stopped &&
+      write_holds_up(group, CONTAINER_OF(group->waiting.next, struct group_request, link))) {
     return;
   }
   struct group_shard *shard = group->shard;
