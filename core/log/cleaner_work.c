@@ -91,6 +91,9 @@ static struct candidate take_dirtiest(struct cleaner *cleaner)
         best = (struct candidate){entry, look};
       }
     }
+    // Headers may have been read: what others retire meanwhile does not wait for all logs.
+    epoch_leave();
+    epoch_enter();
   }
   if (best.entry != NULL) {
     pthread_mutex_lock(&mgr->lock);
