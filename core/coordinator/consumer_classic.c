@@ -272,10 +272,30 @@ static void join_serve(struct group_shard *shard, struct classic_join *join)
   }
 }
 
+/// The empty consumer group is gone: the request begins anew, with a group that is of no kind.
+static void emptied(struct group *group, void *arg, int16_t error, int64_t now_ms)
+{
+  struct group_request *request = arg;
+  if (error != WIRE_NONE) {
+    const struct wire_join_group_request *body = request->body;
+    join_fail(group->shard, request, error, body->member_id);
+    return;
+  }
+  group_shard_handle(group->shard, request, now_ms);
+}
+
 void consumer_classic_join(struct group_shard *shard, struct group *group, struct group_request *request,
                            int64_t now_ms)
 {
   const struct wire_join_group_request *body = request->body;
+  if (group->consumer->member_count == 0) {
+    // As in Kafka: one that nobody is in becomes what the next one wants. As a consumer group of classic members alone
+    // it would have nobody who looks at topics.
+    struct group_write *write = group_write_new(group, true, emptied, request);
+    consumer_write_tombstones(group, write);
+    group_write_submit(write, now_ms);
+    return;
+  }
   int16_t error = join_check(group->consumer, request);
   if (error != WIRE_NONE) {
     join_fail(shard, request, error, body->member_id);

@@ -44,6 +44,29 @@ static struct wire_consumer_group_member_metadata_value_classic_member_metadata 
   return out;
 }
 
+/// What a member has. A rebalance that another one interrupted has made the assignment void, but a cooperative member
+/// still has what it said when it joined: nobody else may be given that before it gives it up.
+static void held_by(const struct consumer_group *consumer, const struct classic_member *from,
+                    const struct consumer_subscription *subscription, struct arena *arena, struct consumer_parts *out)
+{
+  if (from->assignment_size > 0) {
+    struct wire_bytes bytes = {.data = from->assignment, .length = from->assignment_size};
+    consumer_read_assignment(group_shard_topics(from->classic->shard), bytes, arena, out);
+    return;
+  }
+  consumer_parts_begin(out, arena, subscription->owned.count);
+  for (int32_t i = 0; i < subscription->owned.count; i++) {
+    const struct consumer_part *part = &subscription->owned.items[i];
+    bool is_taken = false;
+    for (int32_t m = 0; m < consumer->member_count && !is_taken; m++) {
+      is_taken = consumer_parts_find(&consumer->members[m]->assigned, &part->topic, part->partition) != NULL;
+    }
+    if (!is_taken) {
+      consumer_parts_add(out, &part->topic, part->partition, 0);
+    }
+  }
+}
+
 /// Makes a consumer group's member of a classic one. @return 0, or why its bytes cannot be read
 static int convert_member(struct consumer_group *consumer, const struct classic_group *classic,
                           const struct classic_member *from)
@@ -70,8 +93,7 @@ static int convert_member(struct consumer_group *consumer, const struct classic_
     member->epoch = classic->generation;
     member->previous_epoch = classic->generation;
     struct consumer_parts parts;
-    struct wire_bytes bytes = {.data = from->assignment, .length = from->assignment_size};
-    consumer_read_assignment(topics, bytes, &scratch, &parts);
+    held_by(consumer, from, &subscription, &scratch, &parts);
     for (int32_t i = 0; i < parts.count; i++) {
       parts.items[i].epoch = classic->generation;
     }

@@ -21,6 +21,11 @@ describe("a consumer group", function()
     each_seed { steps = 300, mixed = true }
   end)
 
+  it("does so while it becomes a classic group and a consumer group again and again", function()
+    each_seed { steps = 300, classic = true }
+    each_seed { steps = 300, classic = true, mixed = true }
+  end)
+
   it("does so without losses", function()
     each_seed { steps = 200, faults = false, mixed = true }
   end)

@@ -2,7 +2,9 @@
 -- Random schedules of a consumer group: clients that join, beat, are slow to give up, lose answers, die, restart as
 -- static members; topics that come, grow and go; writes that are late or fail; a shard that is loaded anew. What must
 -- hold at every step: no partition belongs to two members, epochs only grow, and a reload gives the same state. When
--- the disturbances end, the group comes to rest with every partition owned once.
+-- the disturbances end, the group comes to rest with every partition owned once. With `classic`, half of the clients
+-- speak the classic protocol (spec/support/classic_client.lua): the group changes its kind again and again.
+local classic_client = require "spec.support.classic_client"
 local consumer = require "spec.support.consumer_group"
 local shard = require "spec.support.shard"
 
@@ -63,6 +65,7 @@ function Sim:new_client()
   client.topics = self:random_topics()
   client.regex = self.random(5) == 0 and "[ab]" or nil
   client.assignor = ({ false, false, "uniform", "range" })[1 + self.random(4)] or nil
+  if self.has_classic and self.random(2) == 0 then classic_client.create(client, self.random(2) == 0) end
   self.clients[#self.clients + 1] = client
 end
 
@@ -77,6 +80,7 @@ end
 
 --- A client starts from nothing: what it had is given up.
 local function restart(client)
+  if client.is_classic then return classic_client.restart(client) end
   client.epoch, client.owned, client.told, client.next = 0, {}, {}, nil
 end
 
@@ -84,7 +88,16 @@ local function give_up(client)
   if client.next then client.owned, client.next = client.next, nil end
 end
 
+--- It is told what it is to have. What is new may be used at once; giving up takes a while.
+function Sim:take_parts(client, parts)
+  client.next = parts
+  local gives_up = false
+  for key in pairs(client.owned) do gives_up = gives_up or not parts[key] end
+  if not gives_up or self.random(2) == 0 then give_up(client) end
+end
+
 function Sim:take_answer(client, call, is_lost)
+  if client.is_classic then return classic_client.take_answer(self, client, call, is_lost) end
   client.call = nil
   local answer = call.response
   if is_lost then return end
@@ -95,15 +108,11 @@ function Sim:take_answer(client, call, is_lost)
   if call.epoch < 0 then return end
   client.epoch = answer.memberEpoch
   local text = consumer.text(self.s, answer.assignment)
-  if not text then return end
-  client.next = to_set(text)
-  local gives_up = false
-  for key in pairs(client.owned) do gives_up = gives_up or not client.next[key] end
-  -- What is new may be used at once; giving up takes a while.
-  if not gives_up or self.random(2) == 0 then give_up(client) end
+  if text then self:take_parts(client, to_set(text)) end
 end
 
 function Sim:beat(client, epoch)
+  if client.is_classic then return classic_client.act(self, client) end
   local more = {}
   epoch = epoch or client.epoch
   if epoch == 0 then
@@ -142,7 +151,11 @@ end
 function Sim:look()
   local text, out = self.s:dump(GROUP), { members = {} }
   out.epoch, out.assignment = tonumber(text:match "epoch=(%d+)"), tonumber(text:match "assignment=(%d+)")
-  out.state = text:match "state=(%w+)"
+  out.state = text:match "\nconsumer.- state=(%w+)" or text:match "\nclassic (%w+)"
+  out.is_classic = text:match "\nclassic " ~= nil
+  out.is_new = {}
+  for id in text:gmatch "member=(%S+) epoch=%d+ previous=0 " do out.is_new[id] = true end
+  for id in text:gmatch "\nmember (%S+) instance" do out.members[id] = 0 end
   for id, epoch in text:gmatch "member=(%S+) epoch=(%-?%d+)" do out.members[id] = tonumber(epoch) end
   out.text = text
   return out
@@ -168,13 +181,18 @@ function Sim:check()
   if group.epoch then
     assert(group.epoch >= self.epoch and group.assignment >= self.assignment, "an epoch fell")
     self.epoch, self.assignment = group.epoch, group.assignment
+  elseif self.has_classic then
+    self.epoch, self.assignment = 0, 0 -- generations that were not written are forgotten with a reload
   end
   local owner = {}
   for _, client in ipairs(self.clients) do
     -- One that the group threw out may not know it yet: what it believes does not count.
     local epoch = group.members[client.id]
-    if epoch and client.epoch > 0 and not client.is_dead then
-      assert(epoch < 0 or epoch >= client.epoch, client.id .. " has an epoch that the group does not know")
+    -- Nor of a classic one that was thrown out, and joined again before it heard of that.
+    client.is_stale = client.is_classic and (client.is_stale or group.is_new[client.id])
+      and (client.phase ~= "in" or client.next ~= nil)
+    if epoch and client.epoch > 0 and not client.is_dead and not client.is_stale then
+      assert(client.is_classic or epoch < 0 or epoch >= client.epoch, client.id .. " has an epoch that the group does not know")
       for key in pairs(client.owned) do
         assert(not owner[key], ("%s belongs to %s and %s"):format(key, tostring(owner[key]), client.id))
         owner[key] = client.id
@@ -191,8 +209,12 @@ function Sim:reload()
   for _, client in ipairs(self.clients) do
     if client.call then return end
   end
-  local before, other = self.s:dump_all(), self.s:reloaded()
-  assert(other:dump_all() == before, "a reload gave another state:\n" .. before .. "---\n" .. other:dump_all())
+  -- Ids that it makes up are others than before.
+  local seed = self.has_classic and self.random(1000000) or nil
+  local before, other, now = self.s:dump_all(), self.s:reloaded { seed = seed }, self:look()
+  -- What a classic group is about to do is in memory alone.
+  local is_written = not now.is_classic or ((now.state == "Stable" or now.state == "Empty") and not self.is_dirty)
+  assert(not is_written or other:dump_all() == before, "a reload gave another state:\n" .. before .. "---\n" .. other:dump_all())
   other.is_held, other.known_topics = self.s.is_held, self.s.known_topics
   self.s:close()
   self.s = other
@@ -201,7 +223,7 @@ end
 function Sim:change_topics()
   local name = TOPICS[1 + self.random(#TOPICS)]
   local now = self.s.topics[name] or 0
-  if now > 0 and self.random(4) == 0 then
+  if now > 0 and self.random(4) == 0 and not self.has_classic then
     self.s:topic(name, 0)
   elseif now < 8 then
     self.s:topic(name, now + 1 + self.random(3))
@@ -212,14 +234,19 @@ end
 
 function Sim:leave(client)
   if client.call then return end
-  self:beat(client, -1)
-  restart(client)
+  if client.is_classic then
+    classic_client.leave(self, client)
+  else
+    self:beat(client, -1)
+    restart(client)
+  end
   client.is_gone = true
 end
 
 --- A static member that is restarted: a new process, with a new member id.
 function Sim:restart_static(client)
   if client.call or not client.instance or client.epoch <= 0 then return end
+  if client.is_classic then return restart(client) end -- it does not say that it goes
   self:beat(client, -2)
   if client.call then
     self.s:settle(100)
@@ -233,8 +260,10 @@ end
 function Sim:settle_some()
   if #self.s.taken == 0 then return end
   if self.has_faults and self.random(8) == 0 then
+    self.is_dirty = true
     self.s:settle(1, LOG_ERROR)
   else
+    self.is_dirty = false
     self.s:settle(1)
   end
   self:answers()
@@ -330,10 +359,10 @@ end
 --- Runs one schedule; an error names the seed.
 ---
 ---@param seed integer
----@param options table  steps, faults (false: none), mixed (members with different topics)
+---@param options table  steps, faults (false: none), mixed (members with different topics), classic
 function M.run(seed, options)
   local self = setmetatable({ random = random_from(seed), clients = {}, made = 0, epoch = 0, assignment = 0,
-    has_faults = options.faults ~= false, is_mixed = options.mixed }, Sim)
+    has_faults = options.faults ~= false, is_mixed = options.mixed, has_classic = options.classic }, Sim)
   self.s = shard.new { seed = seed, topics = { a = 3, b = 4 } }
   local ok, err = pcall(function()
     consumer.learn(self.s)

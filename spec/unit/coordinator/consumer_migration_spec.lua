@@ -59,6 +59,35 @@ local function classic_group(s)
   return id
 end
 
+describe("a consumer group that nobody is in", function()
+  local s
+  before_each(function()
+    s = shard.new { topics = { t = 4 } }
+    consumer.join(s, "g", "new", { "t" })
+    consumer.beat(s, "g", "new", -1)
+  end)
+  after_each(function() s:close() end)
+
+  it("becomes a classic group with the first member that speaks that protocol, whatever its type", function()
+    local call = classic.join_new(s, { kind = "connect" })
+    s:advance(0)
+    assert.equal(E.NONE, call.response.errorCode)
+    assert.equal(call.response.memberId, call.response.leader)
+    assert.equal("classic", s:call("ListGroups", 5, nil, {}).response.groups[1].groupType)
+    local other = s:reloaded()
+    assert.is_nil(other:dump("g"):find("consumer epoch", 1, true))
+    other:close()
+  end)
+
+  it("stays what it is when that cannot be written", function()
+    s.is_held = true
+    local call = classic.join(s, {})
+    s:settle(1, 16)
+    assert.equal(16, call.response.errorCode)
+    assert.equal("Empty", consumer.describe(s, "g").groupState)
+  end)
+end)
+
 describe("a classic group that a member of the new protocol joins", function()
   local s, old
   before_each(function()
