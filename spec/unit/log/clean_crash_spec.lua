@@ -12,7 +12,8 @@ local SEGMENT_BYTES = 1400 -- so that two segments at a time become one
 
 --- A log of several groups of segments, with more than one key in each, and what of it counts.
 local function filled(options)
-  local log = cleaning.open { in_memory = true, config = { segment_bytes = SEGMENT_BYTES, file_delete_delay_ms = 60000, delete_retention_ms = 1000 },
+  local log = cleaning.open { in_memory = true,
+    config = { segment_bytes = SEGMENT_BYTES, file_delete_delay_ms = 60000, delete_retention_ms = 1000 },
     is_collecting = options and options.is_collecting }
   for i = 1, BATCHES do
     cleaning.put(log, { { "k" .. i % 5, ("v"):rep(40) .. i }, { "l" .. i, i % 6 == 0 and NULL or "w" .. i } })
