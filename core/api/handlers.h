@@ -40,8 +40,8 @@ void alter_partition_reassignments_handle(struct request *req);   // alter_parti
 void list_partition_reassignments_handle(struct request *req);    // list_partition_reassignments.c
 void describe_user_scram_credentials_handle(struct request *req); // describe_user_scram_credentials.c
 void alter_user_scram_credentials_handle(struct request *req);    // alter_user_scram_credentials.c
-void consumer_group_heartbeat_handle(struct request *req); // consumer_group_heartbeat.c
-void consumer_group_describe_handle(struct request *req);  // consumer_group_describe.c
+void consumer_group_heartbeat_handle(struct request *req);        // consumer_group_heartbeat.c
+void consumer_group_describe_handle(struct request *req);         // consumer_group_describe.c
 
 void alter_replica_log_dirs_handle(struct request *req); // alter_replica_log_dirs.c
 void describe_log_dirs_handle(struct request *req);      // describe_log_dirs.c

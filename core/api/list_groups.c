@@ -18,11 +18,23 @@ struct list_groups {
   int32_t count;                           ///< shards
 };
 
+/// Whether this broker is to have the groups of a shard.
+static bool list_groups_is_mine(const struct request *req, int32_t shard)
+{
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  const struct metadata_topic *topic = metadata_image_topic(image, COORDINATOR_TOPIC, sizeof COORDINATOR_TOPIC - 1);
+  const struct metadata_partition *part = topic == NULL ? NULL : metadata_topic_partition(topic, shard);
+  return part != NULL && part->leader == req->api->broker_id;
+}
+
 /// What one answer takes of a shard's: groups, or an error of those that concern the list.
-static void list_groups_take(const struct wire_list_groups_response *part, struct wire_list_groups_response *response)
+static void list_groups_take(const struct request *req, int32_t shard, const struct wire_list_groups_response *part,
+                             struct wire_list_groups_response *response)
 {
   if (part->error_code == WIRE_NOT_COORDINATOR) {
-    return; // another broker's
+    // Another broker's; or this one's, which stops: then there is no list.
+    response->error_code = list_groups_is_mine(req, shard) ? WIRE_COORDINATOR_NOT_AVAILABLE : response->error_code;
+    return;
   }
   if (part->error_code != WIRE_NONE) {
     response->error_code = part->error_code;
@@ -45,7 +57,7 @@ static void list_groups_done(struct group_calls *calls)
   wire_list_groups_response_init(&response);
   response.groups = request_array(req, total, sizeof *response.groups);
   for (int32_t i = 0; i < work->count; i++) {
-    list_groups_take(&work->parts[i], &response);
+    list_groups_take(req, i, &work->parts[i], &response);
   }
   if (response.error_code != WIRE_NONE) {
     response.groups_count = 0;

@@ -336,7 +336,7 @@ bool consumer_is_empty(const struct group *group)
 
 enum group_expiry consumer_expiry(const struct group *group, int64_t *since_ms)
 {
-  (void)since_ms;
+  *since_ms = -1;
   // Kafka counts from each commit, also while there are members, for topics that none of them is subscribed to.
   (void)group;
   return GROUP_EXPIRES_COMMIT;

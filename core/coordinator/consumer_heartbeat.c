@@ -353,7 +353,7 @@ static bool check_regex(struct heartbeat *beat)
   const struct wire_consumer_group_heartbeat_request *body = beat->request->body;
   struct wire_string text = body->subscribed_topic_regex;
   const char *why = consumer_text_is_set(text) && consumer_regex_find(beat->change.base, text) == NULL
-                        ? consumer_check_regex(text)
+                        ? consumer_check_regex(&beat->change, text)
                         : NULL;
   if (why == NULL) {
     return true;

@@ -247,7 +247,7 @@ static void write_classic_group(struct consumer_change *change, const struct con
   value.protocol = common_protocol(members, count);
   value.generation = change->base->epoch;
   value.leader = members[0]->id;
-  value.current_state_timestamp = change->now_ms;
+  value.current_state_timestamp = group_wall_ms(change->group->shard, change->now_ms);
   value.members = arena_alloc(change->arena, (size_t)count * sizeof *value.members);
   for (int32_t i = 0; i < count; i++) {
     const struct wire_consumer_group_member_metadata_value *metadata = &members[i]->metadata;

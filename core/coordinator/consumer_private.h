@@ -101,6 +101,7 @@ struct consumer_group {
   int64_t topics_version;           ///< of the cluster's topics when they were last looked at; -1: never
   struct group_timer regex_timer;   ///< looks for topics of expressions
   int64_t regex_ms;                 ///< when expressions were last resolved, wall clock; 0: long ago
+  int64_t regex_retry_ms;           ///< what was found was not written: nobody looks again before, wall clock
   bool is_regex_known;              ///< the next two were looked up since members or expressions were replayed
   bool has_regex;                   ///< a member has an expression
   bool lacks_regex;                 ///< a member has one that is not resolved
@@ -308,7 +309,7 @@ void consumer_update_regexes(struct consumer_change *change, bool *bump);
 void consumer_regex_start(struct consumer_group *consumer, int64_t now_ms);
 
 /// NULL, or why it is no expression, in Kafka's words.
-const char *consumer_check_regex(struct wire_string text);
+const char *consumer_check_regex(const struct consumer_change *change, struct wire_string text);
 
 /// The topics of an expression after the change; NULL: it is not resolved.
 const struct consumer_regex *consumer_change_regex(const struct consumer_change *change, struct wire_string text);

@@ -10,9 +10,13 @@
 #include "base/mem.h"
 #include "coordinator/consumer_private.h"
 #include "coordinator/group_regex.h"
+#include "os/clock.h"
 #include "wire/error_codes.h"
 
-enum { REGEX_FEW = 16 };
+enum {
+  REGEX_FEW = 16,
+  REGEX_TRIAL_MS = 25, ///< of processor time that an expression may take to be held against the names of all topics
+};
 
 const struct consumer_regex *consumer_change_regex(const struct consumer_change *change, struct wire_string text)
 {
@@ -101,16 +105,39 @@ static void resolve(struct consumer_change *change, struct wire_string text, boo
   *bump = true;
 }
 
-const char *consumer_check_regex(struct wire_string text)
+const char *consumer_check_regex(const struct consumer_change *change, struct wire_string text)
 {
   const char *why = NULL;
-  group_regex_delete(group_regex_new(text.data, text.length, &why));
+  struct group_regex *regex = group_regex_new(text.data, text.length, &why);
+  if (regex == NULL) {
+    return why;
+  }
+  // A name takes a microsecond or less. Where what RE2 has seen of an expression does not fit into its memory, each
+  // character takes as many steps as the expression has, which is milliseconds for a name; and all of the worker's
+  // clients wait.
+  const struct group_shard_topics *topics = group_shard_topics(change->group->shard);
+  int64_t until_ms = clock_thread_ms() + REGEX_TRIAL_MS;
+  const char *name = NULL;
+  int32_t length = 0;
+  struct uuid id;
+  int32_t partitions = 0;
+  for (int32_t i = 0; topics->at(topics->arg, i, &name, &length, &id, &partitions); i++) {
+    group_regex_matches(regex, name, length);
+    if (clock_thread_ms() > until_ms) {
+      why = "expression too large";
+      break;
+    }
+  }
+  group_regex_delete(regex);
   return why;
 }
 
 /// Something is to be looked for: an expression that nobody looked at yet, or topics that came or went.
 static bool refresh_is_due(struct consumer_group *consumer, int64_t now_ms)
 {
+  if (now_ms < consumer->regex_retry_ms) {
+    return false;
+  }
   if (!consumer->is_regex_known) { // each heartbeat asks, but few change the answer
     consumer->has_regex = false;
     consumer->lacks_regex = false;
@@ -130,13 +157,16 @@ static bool refresh_is_due(struct consumer_group *consumer, int64_t now_ms)
          (since_ms < 0 || since_ms >= CONSUMER_REGEX_REFRESH_MS);
 }
 
-/// What was found is on the log, or is not: then a heartbeat asks for it again.
+/// What was found is on the log, or is not: then a heartbeat asks for it again some time later, as there may be more
+/// topics than a record can name.
 static void refreshed(struct group *group, void *arg, int16_t error, int64_t now_ms)
 {
   int64_t *seen = arg;
   if (error == WIRE_NONE && group->kind == GROUP_CONSUMER) {
     group->consumer->topics_version = *seen;
     group->consumer->regex_ms = now_ms;
+  } else if (group->kind == GROUP_CONSUMER) {
+    group->consumer->regex_retry_ms = now_ms + CONSUMER_REGEX_REFRESH_MS;
   }
   mem_free(seen);
 }

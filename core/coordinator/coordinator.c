@@ -180,8 +180,11 @@ static void coordinator_look_at(struct coordinator_worker *worker, int32_t place
   bool is_free = coordinator_clear(worker, place);
   if (is_free && part != NULL) {
     worker->shards[place] = coordinator_begin(worker, index, topic, part, image);
-  } else if (!is_free && !worker->shards[place]->is_loading) {
-    coordinator_configure(worker->shards[place], image);
+  } else if (entry != NULL && !is_free) {
+    entry->has_next = part != NULL && entry->state == COORDINATOR_ENDED;
+    if (!entry->is_loading) {
+      coordinator_configure(entry, image);
+    }
   }
 }
 
@@ -326,7 +329,7 @@ static int16_t coordinator_refusal(const struct coordinator_shard *entry)
     case COORDINATOR_FAILED:
       return WIRE_COORDINATOR_NOT_AVAILABLE;
     case COORDINATOR_ENDED:
-      break;
+      return entry->has_next && !entry->worker->is_draining ? WIRE_COORDINATOR_LOAD_IN_PROGRESS : WIRE_NOT_COORDINATOR;
   }
   return WIRE_NOT_COORDINATOR;
 }
@@ -337,7 +340,7 @@ static void coordinator_handle(struct coordinator_worker *worker, struct group_r
   int32_t place = request->shard / worker->coordinator->options.worker_count;
   struct coordinator_shard *entry = request->shard >= 0 && place < worker->shard_count ? worker->shards[place] : NULL;
   int16_t error = coordinator_refusal(entry);
-  if (error != WIRE_NONE) {
+  if (entry == NULL || error != WIRE_NONE) {
     group_request_fail(request, error);
     coordinator_send_back(request);
     return;

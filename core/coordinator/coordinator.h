@@ -60,16 +60,16 @@ int32_t coordinator_shard_of(const struct metadata_image *image, struct wire_str
 void coordinator_submit(struct coordinator *coordinator, struct group_request *request);
 
 /// The end of a worker's turn: what its shards have to say leaves, what they have to write is written, all records of
-/// the turn as one batch. @param worker  its number
-void coordinator_turn(struct coordinator *coordinator, int worker);
+/// the turn as one batch. @param index  its number
+void coordinator_turn(struct coordinator *coordinator, int index);
 
 /// The time by which groups are served, on a worker's thread: it follows the wall clock, but does not jump with it.
 /// Milliseconds since 1970.
 int64_t coordinator_clock_ms(struct coordinator *coordinator, int worker);
 
 /// The server stops: all that waits in shards of this worker is answered, and nothing waits any more. On each worker,
-/// when it drains. @param worker  its number
-void coordinator_drain(struct coordinator *coordinator, int worker);
+/// when it drains. @param index  its number
+void coordinator_drain(struct coordinator *coordinator, int index);
 
 /// Source of metrics "group.*" (base/metrics.h). Any thread. @param arg  the coordinator
 void coordinator_collect(void *arg, struct metric_samples *out);

@@ -205,7 +205,7 @@ static void load_work(struct pool_job *job)
   record_buffer_init(&load.bytes, INT32_MAX);
   entry->load = (struct coordinator_load){0};
   entry->load.result = load_log(&load);
-  if (entry->load.result < 0) {
+  if (entry->load.result < 0 && !entry->has_load_failed) { // it is tried every few seconds, perhaps for days
     slog_error("partition %d of __consumer_offsets cannot be loaded, its groups are not served: %s", entry->index,
                error_last()->code == entry->load.result ? error_last()->message : error_text(entry->load.result));
   }
@@ -254,6 +254,7 @@ static void load_done(struct pool_job *job)
   }
   if (entry->load.result < 0) {
     entry->state = COORDINATOR_FAILED;
+    entry->has_load_failed = true;
     load_reset(entry);
     timer_start(worker->loop, &entry->timer, LOAD_RETRY_MS, load_again);
     return;
@@ -261,6 +262,10 @@ static void load_done(struct pool_job *job)
   if (entry->load.left_out > LOAD_LINES) {
     slog_warn("partition %d of __consumer_offsets: %lld records and batches in all were left out", entry->index,
               (long long)entry->load.left_out);
+  }
+  if (entry->has_load_failed) {
+    slog_info("partition %d of __consumer_offsets is loaded, its groups are served again", entry->index);
+    entry->has_load_failed = false;
   }
   entry->state = COORDINATOR_READY;
   metric_count(&worker->counters.shards, 1);

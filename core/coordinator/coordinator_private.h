@@ -43,6 +43,7 @@ struct coordinator_shard {
   enum coordinator_state state;      ///< what it is at
   struct uuid topic_id;              ///< of the topic as it was when this was made
   int32_t leader_epoch;              ///< likewise: what is written under another one fails
+  bool has_next;                     ///< it has ended, and another one comes when its place is free
   struct partition *part;            ///< its log; one reference
   struct group_settings config;      ///< what `shard` goes by
   struct group_shard *shard;         ///< owned
@@ -64,6 +65,7 @@ struct coordinator_shard {
   struct pool_job load_job;        ///< the load's turn on the pool
   struct coordinator_load load;    ///< what it found
   bool is_loading;                 ///< the pool has it
+  bool has_load_failed;            ///< the log says so
   _Atomic(bool) is_load_cancelled; ///< nobody wants it any more
   char **deleted;                  ///< topics that went meanwhile; owned
   int32_t deleted_count;           ///< how many

@@ -143,7 +143,7 @@ void group_shard_stop(struct group_shard *shard, int16_t error);
 /// that a shard that was loaded can be compared with the one that wrote. For specs and gdb.
 ///
 /// @return characters that it takes, as snprintf() does; 0: there is no such group
-int group_shard_dump(struct group_shard *shard, const char *group, char *text, size_t size);
+int group_shard_dump(struct group_shard *shard, const char *id, char *text, size_t size);
 
 /// The ids of its groups, sorted, each with a line end, in the same way.
 int group_shard_dump_ids(const struct group_shard *shard, char *text, size_t size);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/slog.h"
 #include "coordinator/group_request.h"
 #include "coordinator/shard_state.h"
 #include "wire/delete_groups.h"
@@ -25,9 +26,9 @@ static bool list_passes(const struct wire_string *filter, int32_t count, const c
   return count <= 0;
 }
 
-void group_list_serve(struct group_shard *shard, struct group *none, struct group_request *request, int64_t now_ms)
+void group_list_serve(struct group_shard *shard, struct group *of_none, struct group_request *request, int64_t now_ms)
 {
-  (void)none;
+  (void)of_none;
   (void)now_ms;
   const struct wire_list_groups_request *body = request->body;
   struct wire_list_groups_response *resp = request->response;
@@ -63,6 +64,8 @@ static void group_delete_written(struct group *group, void *arg, int16_t error, 
   struct group_request *request = arg;
   if (error != WIRE_NONE) {
     group_request_fail(request, error);
+  } else {
+    slog_info("deleted group '%s'", group->id);
   }
   group_answer(group->shard, request);
 }

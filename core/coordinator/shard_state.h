@@ -168,7 +168,7 @@ void offset_commit_serve(struct group_shard *shard, struct group *group, struct 
 void offset_fetch_serve(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
 void offset_delete_serve(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
 void group_delete_serve(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
-void group_list_serve(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms);
+void group_list_serve(struct group_shard *shard, struct group *of_none, struct group_request *request, int64_t now_ms);
 
 // ---- between the files of the shard ----
 

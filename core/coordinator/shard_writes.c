@@ -252,11 +252,16 @@ void group_writes_stop(struct group_shard *shard, int16_t error)
 
 // ---- waiting ----
 
-bool group_must_wait(struct group *group, struct group_request *request)
+/// Whether writes under way hold up a request, were it the first that waits.
+static bool write_holds_up(const struct group *group, const struct group_request *request)
 {
   const struct group_route *route = group_route_of(request->key);
-  bool waits_for_all = route != NULL && route->waits_for_all;
-  if (group->write_count == 0 && (!waits_for_all || group->flight_count == 0) && list_is_empty(&group->waiting)) {
+  return group->write_count > 0 || (route != NULL && route->waits_for_all && group->flight_count > 0);
+}
+
+bool group_must_wait(struct group *group, struct group_request *request)
+{
+  if (!write_holds_up(group, request) && list_is_empty(&group->waiting)) {
     return false;
   }
   list_append(&group->waiting, &request->link);
@@ -265,7 +270,12 @@ bool group_must_wait(struct group *group, struct group_request *request)
 
 void group_wake(struct group *group, int64_t now_ms)
 {
-  if (group->write_count > 0 || list_is_empty(&group->waiting)) {
+  if (list_is_empty(&group->waiting)) {
+    return;
+  }
+  // All wait behind the first one. A stopped shard answers them whatever is under way.
+  if (!group->shard->is_stopped &&
+      write_holds_up(group, CONTAINER_OF(group->waiting.next, struct group_request, link))) {
     return;
   }
   struct group_shard *shard = group->shard;

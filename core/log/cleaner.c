@@ -187,7 +187,7 @@ void cleaner_wait(struct cleaner_thread *thread, int64_t until_ns)
 {
   struct cleaner *cleaner = thread->cleaner;
   int64_t now_ns = clock_mono_ns();
-  int64_t step_ns = now_ns + PACE_STEP_MS * NS_PER_MS;
+  int64_t step_ns = now_ns + (int64_t)PACE_STEP_MS * NS_PER_MS;
   pthread_mutex_lock(&cleaner->lock);
   if (now_ns < until_ns && !is_over(thread)) {
     wait_until(cleaner, step_ns < until_ns ? step_ns : until_ns);

@@ -91,6 +91,9 @@ static struct candidate take_dirtiest(struct cleaner *cleaner)
         best = (struct candidate){entry, look};
       }
     }
+    // Headers may have been read: what others retire meanwhile does not wait for all logs.
+    epoch_leave();
+    epoch_enter();
   }
   if (best.entry != NULL) {
     pthread_mutex_lock(&mgr->lock);
@@ -287,6 +290,9 @@ static void settle(struct work *work, const struct log_clean_counts *counts, int
   }
   cleaning->not_before_ms = result == 0 ? 0 : clock_mono_ms() + backoff_ms;
   cleaning->is_running = false;
+  if (entry->mover != NULL) {
+    log_mover_wake(entry->mover);
+  }
   pthread_mutex_unlock(&mgr->lock);
   if (is_failure) {
     report_failure(work, result, is_new);

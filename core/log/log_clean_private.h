@@ -163,4 +163,4 @@ struct log_clean {
 int clean_pace(struct log_clean *pass, int64_t bytes);
 
 /// Runs a step while holding the appender. @return its result, or ERR_AGAIN when the log is gone
-int clean_with_appender(struct log_clean *pass, int (*step)(struct log_clean *pass));
+int clean_with_appender(struct log_clean *pass, int (*run)(struct log_clean *pass));

@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/slog.h"
+#include "log/cleaner_private.h"
 #include "log/log.h"
 #include "log/log_clean.h"
 #include "log/log_manager_private.h"
@@ -313,12 +314,18 @@ static void mover_step(struct pool_job *job)
   struct log_entry *entry = mover->entry;
   pthread_mutex_lock(&mgr->lock);
   struct log *log = mover_may_go_on(mover) ? entry->log : NULL;
-  if (log != NULL) {
+  bool is_cleaned = log != NULL && entry->cleaning != NULL && entry->cleaning->is_running;
+  if (is_cleaned) {
+    // Its files get other names meanwhile. The pass sees the move, ends and wakes this; no other begins.
+    mover->state = LOG_MOVER_WAITING;
+  } else if (log != NULL) {
     entry->users++;
   }
   pthread_mutex_unlock(&mgr->lock);
   if (log == NULL) {
     mover_end(mover);
+  }
+  if (log == NULL || is_cleaned) {
     return;
   }
   int result = mover_copy(mover, log);

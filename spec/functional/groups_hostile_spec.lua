@@ -9,7 +9,7 @@ local unit = require "spec.support.unit"
 local wire = require "spec.support.wire"
 
 local MIB = 1024 * 1024
-local UNKNOWN_SERVER_ERROR = -1
+local UNKNOWN_SERVER_ERROR, INVALID_REGULAR_EXPRESSION = -1, 128
 local LONG_NAME = ("g"):rep(32000)
 
 -- Instrumented programs need memory of their own.
@@ -104,5 +104,28 @@ describe("A small request about groups that stands for gigabytes", function()
     answer = client:ask("OffsetDelete", 0, { group_id = LONG_NAME, topics = repeated(90000) })
     assert.equal(UNKNOWN_SERVER_ERROR, answer.error_code)
     assert.equal(5, group.committed(client, LONG_NAME).t[0].offset)
+  end)
+end)
+
+describe("An expression of topics", function()
+  it("is refused where it takes long to hold it against all names", function()
+    local broker = brokers.start { set = { "workers=2" } }
+    local client = broker:connect()
+    group.prepare(client)
+    local topics = {}
+    for i = 1, 200 do
+      topics[i] = { name = ("a"):rep(240) .. i, num_partitions = 1, replication_factor = 1 }
+    end
+    client:ask("CreateTopics", 7, { timeout_ms = 30000, topics = topics })
+    local function subscribe(expression)
+      return client:ask("ConsumerGroupHeartbeat", 1, { group_id = "g", member_id = "m", member_epoch = 0,
+        rebalance_timeout_ms = 10000, subscribed_topic_regex = expression, topic_partitions = {} })
+    end
+    local answer = subscribe ".*(.?){900}="
+    assert.equal(INVALID_REGULAR_EXPRESSION, answer.error_code)
+    assert.truthy(answer.error_message:find("expression too large", 1, true))
+    assert.equal(0, subscribe("(a|aa)*7").error_code)
+    client:close()
+    assert.equal(0, broker:stop())
   end)
 end)

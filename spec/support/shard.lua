@@ -279,8 +279,8 @@ function Shard:reloaded(options)
   options = options or {}
   local ids = {}
   for name in pairs(self.topics) do ids[name] = self:topic_id(name) end
-  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, topic_ids = ids, topic_serial = self.topic_serial,
-    log = self.log, now_ms = self.now_ms }
+  local made = M.new { seed = options.seed or self.seed, config = self.config, topics = self.topics, topic_ids = ids,
+    topic_serial = self.topic_serial, log = self.log, now_ms = self.now_ms }
   return made
 end
 

@@ -2,6 +2,7 @@
 -- Gives unit specs the C core through FFI: `local C = unit.load("record/batch.h")` preprocesses headers of core/ (and of
 -- spec/support/c and build/gen), declares what is new to LuaJIT, and returns ffi.C of the runner, which holds libluka.
 local ffi = require "ffi"
+local unistd = require "posix.unistd"
 
 local M = {}
 
@@ -75,9 +76,10 @@ function M.buffer(bytes)
   return copy
 end
 
---- A fresh folder, removed with all in it when the spec's process ends.
-function M.temp_dir()
-  local base = os.getenv "LUKA_TEST_TMP" or "/tmp"
+--- A fresh folder, removed with all in it when the spec's process ends. In memory, where that can be, for specs that sync
+--- very often and need no disk for what they show.
+function M.temp_dir(in_memory)
+  local base = in_memory and unistd.access("/dev/shm", "w") and "/dev/shm" or os.getenv "LUKA_TEST_TMP" or "/tmp"
   local pipe = assert(io.popen("mktemp -d " .. base .. "/luka-spec.XXXXXX"))
   local path = pipe:read "*l"
   pipe:close()

@@ -28,7 +28,7 @@ end
 
 --- Makes the function that asks: `ask(group, api, body, codes_of, is_look)` gives the answer. `codes_of` takes all error
 --- codes out of an answer. With `is_look` nothing is made in order to look at it: where no broker has ever coordinated a
---- group the answer is nil.
+--- group the answer is nil. The group is "" for what concerns all of them.
 ---
 ---@param admin luka.Admin
 ---@param call fun(api: string, body: table): table
@@ -53,7 +53,8 @@ function M.new(admin, call, transport)
         call("FindCoordinator", { key_type = 0, coordinator_keys = { group } })
       end
       if waited >= PATIENCE_MS then
-        errors.raise(calls.error_name(code), 'group "%s": %s', group, calls.sentence(code))
+        local whose = group == "" and "the groups" or ('group "%s"'):format(group)
+        errors.raise(calls.error_name(code), "%s: %s", whose, calls.sentence(code))
       end
       transport:wait(PAUSE_MS)
       waited = waited + PAUSE_MS

@@ -154,6 +154,7 @@ function M.add(admin, call, transport)
   ---@param part string?  of the names of groups that are meant
   ---@return { group: string, topic: string, partition: integer, offset: integer, end_offset: integer?, lag: integer? }[]
   function admin.lag(part)
+    if part ~= nil and type(part) ~= "string" then arguments.refuse("lag", part, 'a part of a name: "orders"') end
     local list, rows, ends = admin.groups { part = part, lag = false }, {}, {}
     for from = 1, #list, AT_ONCE do
       local names = {}
@@ -234,7 +235,7 @@ function M.add(admin, call, transport)
   ---
   ---@param name string
   ---@param which "all"|string|(string|{ member_id: string? , instance_id: string? })[]  member ids or instance ids
-  ---@param reason string?  for the broker's log
+  ---@param reason string?  shown with the rebalance that it brings about, as what the member says
   ---@return luka.Member[] removed
   function admin.remove_members(name, which, reason)
     name = arguments.group("remove_members", name)

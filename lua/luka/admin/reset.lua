@@ -103,11 +103,11 @@ local function topics_of(options, wanted)
   return names
 end
 
---- The group; one that nobody knows has neither members nor offsets.
-local function group_of(admin, name)
+--- The group; with topics one that nobody knows will do, which has neither members nor offsets: it is made.
+local function group_of(admin, name, topics)
   local ok, group = pcall(admin.group, name)
   if ok then return group end
-  if not errors.is(group) or group.code ~= "GROUP_ID_NOT_FOUND" then error(group, 0) end
+  if not topics or not errors.is(group) or group.code ~= "GROUP_ID_NOT_FOUND" then error(group, 0) end
   return { members = {}, offsets = {} }
 end
 
@@ -178,7 +178,7 @@ function M.add(admin)
   --- group has offsets of; partition or partitions of one topic, otherwise all. Where to, one of: to ("earliest", "latest",
   --- "current", an offset, offsets by partition, a time ago as "1h", a date), by (records forth, or back), ago (ms), time
   --- (ms since 1970). An offset that a partition has not becomes the nearest that it has. dry = true changes nothing.
-  --- Errors: NON_EMPTY_GROUP, UNKNOWN_TOPIC_OR_PARTITION and others.
+  --- Errors: GROUP_ID_NOT_FOUND (no topic is named either), NON_EMPTY_GROUP, UNKNOWN_TOPIC_OR_PARTITION and others.
   ---
   ---@param name string
   ---@param options table
@@ -190,7 +190,7 @@ function M.add(admin)
     local target = target_of(options)
     local wanted = wanted_of(options, target)
     local topics = topics_of(options, wanted)
-    local group = group_of(admin, name)
+    local group = group_of(admin, name, topics)
     if #group.members > 0 then
       errors.raise("NON_EMPTY_GROUP", 'group "%s" has %s: its offsets can be reset when it has none', name,
         #group.members == 1 and "1 member" or #group.members .. " members")

@@ -130,7 +130,9 @@ local FOREIGN = {
   describe = 'topic "name" describes one', list = "topics() lists the topics", show = "topics() lists the topics",
   consume = 'tail "name" shows records', subscribe = 'tail "name" shows records', set = 'topic "name":set { ... } sets configs',
   alter = 'topic "name":set { ... } sets configs', configs = 'topic "name":configs() lists configs',
-  offsets = 'group "name":offsets() shows offsets', lag = "groups() shows the lag", leave = 'kick("group", member) takes a member out',
+  offsets = 'group "name":offsets() shows offsets', members = 'group "name":members() shows members',
+  consumers = "groups() lists the groups", consumer_groups = "groups() lists the groups", lag = "groups() shows the lag",
+  leave = 'kick("group", member) takes a member out',
   reset = 'reset_offsets("group", { to = "earliest" }) puts offsets elsewhere',
 }
 

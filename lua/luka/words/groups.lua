@@ -52,10 +52,10 @@ local DESCRIBE = { "name", "type", "state", "waits_for", "rebalance_time", "reba
 local MEMBERS = { "client_id", "host", "instance_id", "assignment", "target", "topics", "regex", "epoch", "rack", "member_id" }
 local OFFSETS = { "topic", "partition", "offset", "end_offset", "lag", "client_id", "metadata", "member_id" }
 --- Columns that are left out where no row has them.
-local RARE = { instance_id = true, target = true, regex = true, epoch = true, rack = true, client_id = true, metadata = true,
-  member_id = true }
+local RARE_MEMBERS = { instance_id = true, target = true, regex = true, epoch = true, rack = true }
+local RARE_OFFSETS = { client_id = true, metadata = true, member_id = true }
 
---- What each session knows: how many shards there are.
+--- How many shards there are; nil: none yet.
 local function shard_count(context)
   for _, topic in ipairs(context.admin.topics()) do
     if topic.name == coordinator.TOPIC then return #topic.partitions end
@@ -83,8 +83,8 @@ local function look(context, name)
     if a.client_id ~= b.client_id then return a.client_id < b.client_id end
     return a.member_id < b.member_id
   end)
-  view.list(found.members, view.used(found.members, MEMBERS, RARE))
-  view.list(found.offsets, view.used(found.offsets, OFFSETS, RARE))
+  view.list(found.members, view.used(found.members, MEMBERS, RARE_MEMBERS))
+  view.list(found.offsets, view.used(found.offsets, OFFSETS, RARE_OFFSETS))
   return found
 end
 

@@ -16,7 +16,7 @@ M.entries = {
     type = "fun(group: string|luka.GroupObject, options: luka.ResetOptions): table[]?",
     text = "Puts a group's offsets elsewhere; asks first.",
     usage = 'reset_offsets("group", { to = | by = | ago = | time =, topic =, partition =, dry = true })',
-    about = "The group must have no members: stop its consumers first.\n"
+    about = "The group must have no members: stop its consumers first. With a topic, a group that is not there is made.\n"
       .. 'to: "earliest", "latest", "current", an offset, offsets by partition ({ [0] = 42 }), a time ago ("90s", "15m", '
       .. '"1h", "7d"), or a date, in UTC unless it says otherwise ("2026-11-30", "2026-11-30T14:00:00+01:00"). by = -10 '
       .. "goes back by ten records, by = 10 skips ten. ago = hours(1) is a time ago as well, and time = ms one since 1970.\n"
@@ -38,7 +38,7 @@ M.entries = {
     usage = 'kick("group", "member id" | "instance id" | { ... } | "all" [, "reason"])',
     about = "The others get its partitions. A consumer that is still alive joins again: what this is for are static members "
       .. "that do not come back, and members that hold up a rebalance. The beginning of a member id will do if no other "
-      .. "begins so. With \"all\" it asks first, on a terminal.",
+      .. "begins so. With \"all\" it asks first, on a terminal. The reason is shown with the rebalance of a classic group.",
     example = 'kick("orders", "all")', setup = SETUP },
   { name = "delete_offsets", group = "groups",
     type = "fun(group: string|luka.GroupObject, topic: string|luka.TopicObject, partitions?: integer|integer[]): table[]?",
@@ -90,10 +90,8 @@ function M.new(context)
   local admin, task = context.admin, context.task
   local words = {}
 
-  local function gives_up()
-    task.print "nothing was changed"
-    return nil
-  end
+  -- Without a value: the console would show a nil.
+  local function gives_up() task.print "nothing was changed" end
 
   function words.reset_offsets(name, options)
     name = arguments.group("reset_offsets", name)
@@ -140,7 +138,7 @@ function M.new(context)
       local count = #explain.group(context, name, nil, admin.group).members
       if count == 0 then
         task.print(('group "%s" has no members'):format(name))
-        return nil
+        return
       end
       local question = ('Take %s out of group "%s"?'):format(text.count(count, "member"), name)
       if not task.confirm(question) then return gives_up() end
@@ -169,7 +167,7 @@ function M.new(context)
     if #rows == 0 then
       explain.group(context, name, nil, admin.group)
       task.print(('group "%s" has no offsets there'):format(name))
-      return nil
+      return
     end
     local question = ('Delete the offsets of %s of topic "%s" in group "%s"?'):format(text.count(#rows, "partition"), topic,
       name)

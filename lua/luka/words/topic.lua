@@ -207,11 +207,11 @@ function methods.delete_records(context, name, before)
   end
   if count == 0 then
     context.task.print "there are no records before that"
-    return nil
+    return
   end
   if not context.task.confirm(('Delete %s of topic "%s"?'):format(text.count(count, "record"), name)) then
     context.task.print "nothing was deleted"
-    return nil
+    return
   end
   local first, out = explain.call(context, name, context.admin.delete_records, name, offsets), {}
   for partition, offset in pairs(first) do out[#out + 1] = { partition = partition, first_offset = offset } end

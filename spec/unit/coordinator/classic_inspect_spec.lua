@@ -78,6 +78,16 @@ describe("a rebalance that is looked at", function()
     assert.same({ true, 3000, 0 }, { seen.is_initial, seen.ends, seen.total })
   end)
 
+  it("names who left, how many others went along, and what they say", function()
+    local ids = classic.stable(s, 4)
+    classic.leave(s, { { ids[1] } })
+    assert.equal("member " .. ids[1] .. " left", (inspect().reason:gsub(";.*", "")))
+    for i = 2, 4 do classic.join(s, { member = ids[i] }) end
+    for i = 2, 4 do classic.sync(s, ids[i], 2, i == 2 and {} or nil) end
+    classic.leave(s, { { ids[2] }, { ids[3] } })
+    assert.equal("member " .. ids[2] .. " and 1 other left", (inspect().reason:gsub(";.*", "")))
+  end)
+
   it("is none in a group that has offsets alone", function()
     classic.commit(s, "", -1)
     assert.same({ "Empty", "", 0 }, { inspect().state, inspect().reason, inspect().total })

@@ -141,12 +141,17 @@ describe("a member with an expression", function()
     assert.is_nil(s:dump "g":find("s.*", 1, true))
   end)
 
-  it("is looked after again when what was found could not be written", function()
+  it("is looked after again, not at once, when what was found could not be written", function()
     join(s, "m", "r.*")
     s.is_held = true
     s:advance(0)
     s:settle(1, 16)
+    beat(s, "g", "m", 1)
+    s:advance(9999)
+    assert.equal(0, #s.taken)
     s.is_held = false
+    assert.is_nil(beat(s, "g", "m", 1).parts)
+    s:advance(1)
     beat(s, "g", "m", 1)
     s:advance(0)
     assert.equal("red:0 rose:0,1", beat(s, "g", "m", 1).parts)

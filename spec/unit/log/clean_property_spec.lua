@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Compaction against a model: random batches of random keys, tombstones, records without keys, codecs, producers and
 -- transactions, cleaned again and again as time goes on, with starts in between. The model keeps Kafka's rules (KIP-534) in
--- its own way, and says before each pass what has to be left. CLEAN_SEED=n runs one seed alone.
+-- its own way, and says before each pass what has to be left. CLEAN_SEEDS=n runs so many seeds, CLEAN_SEED=n one alone.
 local cleaning = require "spec.unit.log.cleaning"
 local L = cleaning.L
 local NULL = cleaning.NULL
 
-local SEEDS, ROUNDS = 12, 8
+local SEEDS, ROUNDS = tonumber(os.getenv "CLEAN_SEEDS") or 12, 8
 local RETENTION = 5000
 local COMMIT, ABORT = "\1", "\0"
 
@@ -145,7 +145,7 @@ end
 
 local function run(seed)
   local config = { segment_bytes = 600, delete_retention_ms = RETENTION, index_interval_bytes = 100 }
-  local log, model = cleaning.open { config = config }, new_model(seed)
+  local log, model = cleaning.open { config = config, in_memory = true }, new_model(seed)
   for _ = 1, ROUNDS do
     for _ = 1, 5 + model.random(25) do
       local id = model.random(3)

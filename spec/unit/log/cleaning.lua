@@ -21,13 +21,14 @@ function M.settings(over)
   return settings
 end
 
---- A compacted log. options: as logs.open(), config on top of small segments.
+--- A compacted log. options: as logs.open(), config on top of small segments; in_memory: its folder is.
 function M.open(options)
   options = options or {}
   local config = { segment_bytes = 1000, is_compacting = true, is_compacted = true, is_deleting = false,
     min_dirty_ratio = 0, file_delete_delay_ms = 0 }
   for name, value in pairs(options.config or {}) do config[name] = value end
-  return assert(logs.open { dir = options.dir, config = config, is_clean = options.is_clean, start = options.start,
+  local dir = options.dir or (options.in_memory and unit.temp_dir(true) .. "/topic-0") or nil
+  return assert(logs.open { dir = dir, config = config, is_clean = options.is_clean, start = options.start,
     recovery_point = options.recovery_point, clean_offset = options.clean_offset, is_collecting = options.is_collecting })
 end
 

@@ -98,14 +98,14 @@ describe("a manager whose logs move", function()
 
   it("tells the new directory that a log may have holes", function()
     assert.equal(0, C.log_manager_stop((logs.started({ a, b }, { { "t", 0 } }))))
-    for _, dir in ipairs { a, b } do unit.write_file(dir .. "/cleaner-offset-checkpoint", "0\n2\nt 0 1\nu 3 4\n") end
+    for _, dir in ipairs { a, b } do unit.write_file(dir .. "/cleaner-offset-checkpoint", "0\n2\nt 0 0\nu 3 4\n") end
     local driver, mgr, wanted = begun({ a, b }, { { "t", 0 } })
     local from, to = homes(wanted)
     unit.write_file(to .. "/cleaner-offset-checkpoint", "0\n1\nu 3 4\n")
     assert.equal(0, C.log_manager_move_log(mgr, "t", 0, to))
     C.log_manager_driver_run(driver)
     assert.is_truthy(logs.wait(function() return not logs.name_like(from, "^t%-0") end))
-    assert.same({ "t 0 1" }, logs.checkpoint(to, "cleaner-offset-checkpoint"))
+    assert.same({ "t 0 0" }, logs.checkpoint(to, "cleaner-offset-checkpoint"))
     assert.equal(0, C.log_manager_driver_stop(driver))
   end)
 

@@ -115,7 +115,8 @@ end)
 
 describe("What a config may have changed at run time", function()
   for name, change in pairs { ["log.retention.ms"] = "ALLOWED", ["max.connections"] = "ALLOWED", ["num.partitions"] = "READ_ONLY",
-    ["log.retention.hours"] = "READ_ONLY", ["process.roles"] = "READ_ONLY", ["log.cleaner.threads"] = "ALLOWED", ["background.threads"] = "UNSUPPORTED",
+    ["log.retention.hours"] = "READ_ONLY", ["process.roles"] = "READ_ONLY", ["log.cleaner.threads"] = "ALLOWED",
+    ["background.threads"] = "UNSUPPORTED",
     ["log.flush.interval.ms"] = "ALLOWED", ["max.connections.per.ip"] = "UNSUPPORTED", ["listeners"] = "OWN_ONLY",
     ["ssl.keystore.location"] = "OWN_ONLY",
     ["my.own"] = "UNKNOWN" } do
