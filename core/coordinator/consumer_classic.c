@@ -43,7 +43,7 @@ static int16_t find_member(const struct consumer_group *consumer, struct wire_st
                            struct consumer_member **out)
 {
   struct consumer_member *member =
-      instance.length >= 0 ? consumer_member_static(consumer, instance) : consumer_member_find(consumer, id);
+      instance.length >= 0 ? consumer_member_static(consumer, instance, id) : consumer_member_find(consumer, id);
   if (member == NULL) {
     return WIRE_UNKNOWN_MEMBER_ID;
   }
@@ -156,7 +156,7 @@ static int16_t join_find(struct classic_join *join)
   const struct consumer_group *base = change->base;
   bool has_id = body->member_id.length > 0;
   if (body->group_instance_id.length >= 0) {
-    const struct consumer_member *member = consumer_member_static(base, body->group_instance_id);
+    const struct consumer_member *member = consumer_member_static(base, body->group_instance_id, body->member_id);
     if (member == NULL && has_id) {
       return WIRE_UNKNOWN_MEMBER_ID;
     }
@@ -415,8 +415,9 @@ static void leave_written(struct group *group, void *arg, int16_t error, int64_t
 static int16_t leave_find(const struct consumer_group *consumer,
                           const struct wire_leave_group_request_member_identity *who, struct consumer_member **member)
 {
-  *member = who->group_instance_id.length >= 0 ? consumer_member_static(consumer, who->group_instance_id)
-                                               : consumer_member_find(consumer, who->member_id);
+  *member = who->group_instance_id.length >= 0
+                ? consumer_member_static(consumer, who->group_instance_id, who->member_id)
+                : consumer_member_find(consumer, who->member_id);
   if (*member == NULL) {
     return WIRE_UNKNOWN_MEMBER_ID;
   }

@@ -187,8 +187,14 @@ void consumer_member_remove(struct consumer_group *consumer, struct wire_string 
           (size_t)(consumer->member_count - place) * sizeof(struct consumer_member *));
 }
 
-struct consumer_member *consumer_member_static(const struct consumer_group *consumer, struct wire_string instance)
+struct consumer_member *consumer_member_static(const struct consumer_group *consumer, struct wire_string instance,
+                                               struct wire_string id)
 {
+  struct consumer_member *said = consumer_member_find(consumer, id);
+  if (said != NULL && said->metadata.instance_id.length >= 0 &&
+      wire_string_equal(said->metadata.instance_id, instance)) {
+    return said;
+  }
   for (int32_t i = 0; i < consumer->member_count; i++) {
     struct wire_string own = consumer->members[i]->metadata.instance_id;
     if (own.length >= 0 && wire_string_equal(own, instance)) {

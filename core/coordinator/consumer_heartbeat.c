@@ -147,7 +147,7 @@ static bool find_static(struct heartbeat *beat)
   struct consumer_change *change = &beat->change;
   struct wire_string instance = body->instance_id;
   struct wire_string id = beat->member_id;
-  const struct consumer_member *member = consumer_member_static(change->base, instance);
+  const struct consumer_member *member = consumer_member_static(change->base, instance, id);
   if (body->member_epoch == CONSUMER_JOIN_EPOCH) {
     if (member != NULL && member->epoch != CONSUMER_STATIC_LEAVE_EPOCH) {
       consumer_heartbeat_fail(

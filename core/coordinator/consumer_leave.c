@@ -68,7 +68,7 @@ static struct consumer_member *leaving_member(struct group *group, struct group_
     }
     return member;
   }
-  struct consumer_member *member = consumer_member_static(group->consumer, instance);
+  struct consumer_member *member = consumer_member_static(group->consumer, instance, id);
   if (member == NULL) {
     consumer_heartbeat_fail(
         request, WIRE_UNKNOWN_MEMBER_ID,

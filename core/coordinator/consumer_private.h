@@ -102,6 +102,9 @@ struct consumer_group {
   struct group_timer regex_timer;   ///< looks for topics of expressions
   int64_t regex_ms;                 ///< when expressions were last resolved, wall clock; 0: long ago
   int64_t regex_retry_ms;           ///< what was found was not written: nobody looks again before, wall clock
+  bool is_regex_known;              ///< the next two were looked up since members or expressions were replayed
+  bool has_regex;                   ///< a member has an expression
+  bool lacks_regex;                 ///< a member has one that is not resolved
 };
 
 /// What a request makes of a group, before it is written.
@@ -184,8 +187,9 @@ struct consumer_member *consumer_member_find(const struct consumer_group *consum
 /// The same, made when it is not there.
 struct consumer_member *consumer_member_obtain(struct consumer_group *consumer, struct wire_string id);
 void consumer_member_remove(struct consumer_group *consumer, struct wire_string id);
-/// The static member of that name; NULL: none.
-struct consumer_member *consumer_member_static(const struct consumer_group *consumer, struct wire_string instance);
+/// The static member of that name; NULL: none. @param id  who says so, and mostly is it: that is quick
+struct consumer_member *consumer_member_static(const struct consumer_group *consumer, struct wire_string instance,
+                                               struct wire_string id);
 
 /// The resolved expression; NULL: it is not resolved.
 struct consumer_regex *consumer_regex_find(const struct consumer_group *consumer, struct wire_string text);

@@ -133,22 +133,27 @@ const char *consumer_check_regex(const struct consumer_change *change, struct wi
 }
 
 /// Something is to be looked for: an expression that nobody looked at yet, or topics that came or went.
-static bool refresh_is_due(const struct consumer_group *consumer, int64_t now_ms)
+static bool refresh_is_due(struct consumer_group *consumer, int64_t now_ms)
 {
-  bool has_regex = false;
   if (now_ms < consumer->regex_retry_ms) {
     return false;
   }
-  for (int32_t i = 0; i < consumer->member_count; i++) {
-    struct wire_string text = consumer->members[i]->metadata.subscribed_topic_regex;
-    has_regex |= consumer_text_is_set(text);
-    if (consumer_text_is_set(text) && consumer_regex_find(consumer, text) == NULL) {
-      return true;
+  if (!consumer->is_regex_known) { // each heartbeat asks, but few change the answer
+    consumer->has_regex = false;
+    consumer->lacks_regex = false;
+    for (int32_t i = 0; i < consumer->member_count && !consumer->lacks_regex; i++) {
+      struct wire_string text = consumer->members[i]->metadata.subscribed_topic_regex;
+      consumer->has_regex |= consumer_text_is_set(text);
+      consumer->lacks_regex = consumer_text_is_set(text) && consumer_regex_find(consumer, text) == NULL;
     }
+    consumer->is_regex_known = true;
+  }
+  if (consumer->lacks_regex) {
+    return true;
   }
   const struct group_shard_topics *topics = group_shard_topics(consumer->group->shard);
   int64_t since_ms = now_ms - consumer->regex_ms;
-  return has_regex && consumer->topics_version != topics->version(topics->arg) &&
+  return consumer->has_regex && consumer->topics_version != topics->version(topics->arg) &&
          (since_ms < 0 || since_ms >= CONSUMER_REGEX_REFRESH_MS);
 }
 

@@ -112,6 +112,7 @@ static int replay_member(struct group_shard *shard, struct wire_string id, struc
   if (value->bytes == NULL) {
     struct consumer_member *member = replay_find(shard, id, member_id);
     if (member != NULL) {
+      member->consumer->is_regex_known = false;
       consumer_member_remove(member->consumer, member_id);
     }
     return 0;
@@ -129,6 +130,7 @@ static int replay_member(struct group_shard *shard, struct wire_string id, struc
   arena_destroy(&member->arena);
   member->arena = kept;
   member->metadata = message;
+  member->consumer->is_regex_known = false;
   return 0;
 }
 
@@ -220,6 +222,7 @@ static int replay_regex(struct group_shard *shard, struct wire_string id, struct
   if (value->bytes == NULL) {
     struct group *group = group_find(shard, id);
     if (group != NULL && group->kind == GROUP_CONSUMER) {
+      group->consumer->is_regex_known = false;
       consumer_regex_remove(group->consumer, text);
     }
     return 0;
@@ -231,7 +234,9 @@ static int replay_regex(struct group_shard *shard, struct wire_string id, struct
     return result;
   }
   message.topics_count = consumer_sort_names((struct wire_string *)message.topics, message.topics_count);
-  struct consumer_regex *regex = consumer_regex_obtain(consumer_obtain(group_obtain(shard, id)), text);
+  struct consumer_group *consumer = consumer_obtain(group_obtain(shard, id));
+  consumer->is_regex_known = false;
+  struct consumer_regex *regex = consumer_regex_obtain(consumer, text);
   arena_destroy(&regex->arena);
   regex->arena = kept;
   regex->value = message;

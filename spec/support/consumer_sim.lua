@@ -153,7 +153,7 @@ function Sim:look()
   out.epoch, out.assignment = tonumber(text:match "epoch=(%d+)"), tonumber(text:match "assignment=(%d+)")
   out.state = text:match "\nconsumer.- state=(%w+)" or text:match "\nclassic (%w+)"
   out.is_classic = text:match "\nclassic " ~= nil
-  out.is_new = {}
+  out.is_new, out.generation = {}, tonumber(text:match "\nclassic %w+ generation (%d+)")
   for id in text:gmatch "member=(%S+) epoch=%d+ previous=0 " do out.is_new[id] = true end
   for id in text:gmatch "\nmember (%S+) instance" do out.members[id] = 0 end
   for id, epoch in text:gmatch "member=(%S+) epoch=(%-?%d+)" do out.members[id] = tonumber(epoch) end
@@ -188,9 +188,14 @@ function Sim:check()
   for _, client in ipairs(self.clients) do
     -- One that the group threw out may not know it yet: what it believes does not count.
     local epoch = group.members[client.id]
-    -- Nor of a classic one that was thrown out, and joined again before it heard of that.
-    client.is_stale = client.is_classic and (client.is_stale or group.is_new[client.id])
-      and (client.phase ~= "in" or client.next ~= nil)
+    -- Nor of a classic one that was thrown out, and joined again before it heard of that; nor of a static one that did
+    -- not join in time: it stays a member, but the others go on without it.
+    if client.is_classic and client.instance and group.generation and group.generation > client.epoch
+      and group.state ~= "PreparingRebalance" then
+      client.stale_epoch = client.epoch
+    end
+    client.is_stale = client.is_classic and (client.stale_epoch == client.epoch
+      or (client.is_stale or group.is_new[client.id]) and (client.phase ~= "in" or client.next ~= nil))
     if epoch and client.epoch > 0 and not client.is_dead and not client.is_stale then
       assert(client.is_classic or epoch < 0 or epoch >= client.epoch, client.id .. " has an epoch that the group does not know")
       for key in pairs(client.owned) do
