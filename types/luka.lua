@@ -38,7 +38,7 @@
 ---@field id? integer  Id of this broker. Default: 1.
 ---@field listen? string|string[]  Addresses to listen on; port 0 takes a free one, 0.0.0.0 all interfaces. Default: { "127.0.0.1:9092" }.
 ---@field log_cleaner_backoff_ms? integer  How long the log cleaner rests when no log is to be compacted. Default: seconds(15).
----@field log_cleaner_dedupe_buffer_size? integer  Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. At least 1 MiB for each thread. Default: 134217728.
+---@field log_cleaner_dedupe_buffer_size? integer  Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. Less than 32 KiB for a thread counts as that. Default: 134217728.
 ---@field log_cleaner_delete_retention_ms? integer  delete_retention_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: days(1).
 ---@field log_cleaner_enable? boolean  Whether topics with cleanup_policy=compact are compacted. Default: true.
 ---@field log_cleaner_io_buffer_load_factor? number  Share of log_cleaner_dedupe_buffer_size that keys may take; more than 0.9 counts as that. Default: 0.9.

@@ -124,7 +124,7 @@ BROKER_CONFIG_X(INT, group_streams_session_timeout_ms, "group.streams.session.ti
 BROKER_CONFIG_X(LONG, log_cleaner_backoff_ms, "log.cleaner.backoff.ms", "15000", 0, NO_MAX, VALID_ANY,
   "How long the log cleaner rests when no log is to be compacted.")
 BROKER_CONFIG_X(LONG, log_cleaner_dedupe_buffer_size, "log.cleaner.dedupe.buffer.size", "134217728", NO_MIN, NO_MAX, VALID_ANY,
-  "Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. At least 1 MiB for each thread.")
+  "Memory in which the log cleaner notes keys, of all its threads together; 24 bytes a key. Less than 32 KiB for a thread counts as that.")
 BROKER_CONFIG_X(LONG, log_cleaner_delete_retention_ms, "log.cleaner.delete.retention.ms", "86400000", 0, NO_MAX, VALID_ANY,
   "Default of delete.retention.ms.")
 BROKER_CONFIG_X(BOOL, log_cleaner_enable, "log.cleaner.enable", "true", NO_MIN, NO_MAX, VALID_ANY,
