@@ -94,6 +94,9 @@ struct log *log_new(const struct log_open_args *args)
 void log_free(struct log *log)
 {
   struct segment_list *list = log_list(log);
+  if (log->misnamed != NULL) {
+    log_file_unref(log->misnamed);
+  }
   for (int i = 0; list != NULL && i < list->count; i++) {
     segment_free(list->segments[i]);
   }

@@ -242,6 +242,7 @@ static int commit(struct log_clean *pass)
     // Files with wrong names: the next start puts that right, nobody may use them before. So the new one stays open.
     struct error_detail detail = *error_last();
     log->is_broken = true;
+    log->misnamed = file;
     error_record(ERR_IO, 0, detail.file, detail.line, "%s: a cleaned segment cannot be put in place: %.*s", pass->dir,
                  ERROR_MESSAGE_SIZE / 2, detail.message);
     return ERR_IO;

@@ -78,6 +78,8 @@ struct log {
   _Atomic(int64_t) journaled_offset;           ///< see log_journaled_offset(). Its journal's job, or the appender
   _Atomic(int64_t) clean_offset;               ///< see log_clean_offset()
   int64_t swap_base;                           ///< of a cleaned segment whose files are called *.swap; -1. Appender
+  struct log_file *misnamed;                   ///< of a cleaned segment in the list that could not be given its name:
+                                               ///< open as long as the log. One reference, owned; NULL. Appender
   _Atomic(int64_t) flushed_ms;                 ///< monotonic time of the last flush of everything
   _Atomic(int64_t) size_bytes;                 ///< of all .log files
   _Atomic(uint64_t) cuts;                      ///< counts truncations: a reader that sees it change begins anew

@@ -165,6 +165,9 @@ function M.take_answer(sim, client, call, is_lost)
   elseif on_error(client, answer.errorCode) then
     return
   elseif call.api == "JoinGroup" then
+    -- A static one that did not join in time stays a member, but the generation that it missed went on without it: what
+    -- it had may be another's since then.
+    client.is_stale = client.is_stale or client.instance ~= nil and answer.generationId > client.epoch + 1
     client.id, client.epoch, client.phase, client.assign = answer.memberId, answer.generationId, "joined", nil
     client.is_leader = answer.leader == answer.memberId
     if client.is_leader then client.assign = assign(sim, client, answer.members) end
