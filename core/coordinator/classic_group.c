@@ -125,6 +125,8 @@ void classic_loaded(struct group *group, int64_t now_ms)
   // group.max.size may be smaller now: rejoining decides who stays, and members can commit before.
   if (classic->member_count > group_shard_config(classic->shard)->group_max_size) {
     classic_rebalance(classic, "the loaded group has more members than group.max.size", now_ms);
+  } else if (classic->member_count > 0 && classic->leader == NULL) {
+    classic_rebalance(classic, "nobody leads it: it was a consumer group", now_ms);
   }
 }
 

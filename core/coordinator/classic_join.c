@@ -334,7 +334,7 @@ static void join_take_over(struct classic_member *member, struct group_request *
     return;
   }
   struct join_takeover *takeover = mem_zalloc(sizeof *takeover);
-  takeover->old_leader = mem_strdup(classic->leader->id.name);
+  takeover->old_leader = mem_strdup(classic->leader == NULL ? "" : classic->leader->id.name);
   takeover->session_timeout_ms = member->session_timeout_ms;
   takeover->rebalance_timeout_ms = member->rebalance_timeout_ms;
   struct group_request *fenced = classic_join_take(member);

@@ -168,6 +168,9 @@ static int replay_load(struct group *group, const struct wire_group_metadata_val
       return result;
     }
   }
+  if (value->leader.length < 0) {
+    classic->leader = NULL; // not the first member: see classic_loaded()
+  }
   return 0;
 }
 

@@ -246,7 +246,8 @@ static void write_classic_group(struct consumer_change *change, const struct con
   value.protocol_type = wire_string_from(MIGRATE_PROTOCOL_TYPE);
   value.protocol = common_protocol(members, count);
   value.generation = change->base->epoch;
-  value.leader = members[0]->id;
+  // Nobody: whoever loads this has the members join again, as is done here, since nobody has what the departed had.
+  value.leader = wire_string_from(NULL);
   value.current_state_timestamp = group_wall_ms(change->group->shard, change->now_ms);
   value.members = arena_alloc(change->arena, (size_t)count * sizeof *value.members);
   for (int32_t i = 0; i < count; i++) {
