@@ -47,6 +47,25 @@ void consumer_heartbeat_no_group(struct group_request *request, const char *text
                    body->member_id.data, request->group.length, request->group.data));
 }
 
+bool consumer_heartbeat_check_static(struct group_request *request, const struct consumer_member *member,
+                                     struct wire_string instance, struct wire_string id)
+{
+  if (member == NULL) {
+    consumer_heartbeat_fail(
+        request, WIRE_UNKNOWN_MEMBER_ID,
+        arena_printf(request->arena, "Instance id %.*s is unknown.", instance.length, instance.data));
+    return false;
+  }
+  if (!wire_string_equal(member->id, id)) {
+    consumer_heartbeat_fail(
+        request, WIRE_FENCED_INSTANCE_ID,
+        arena_printf(request->arena, "Static member %.*s with instance id %.*s was fenced by member %.*s.", id.length,
+                     id.data, instance.length, instance.data, member->id.length, member->id.data));
+    return false;
+  }
+  return true;
+}
+
 /// What is wrong with the request by itself, in Kafka's order; NULL: nothing.
 static const char *invalid_request(const struct group_request *request)
 {
@@ -165,17 +184,7 @@ static bool find_static(struct heartbeat *beat)
     }
     return true;
   }
-  if (member == NULL) {
-    consumer_heartbeat_fail(
-        request, WIRE_UNKNOWN_MEMBER_ID,
-        arena_printf(request->arena, "Instance id %.*s is unknown.", instance.length, instance.data));
-    return false;
-  }
-  if (!wire_string_equal(member->id, id)) {
-    consumer_heartbeat_fail(
-        request, WIRE_FENCED_INSTANCE_ID,
-        arena_printf(request->arena, "Static member %.*s with instance id %.*s was fenced by member %.*s.", id.length,
-                     id.data, instance.length, instance.data, member->id.length, member->id.data));
+  if (!consumer_heartbeat_check_static(request, member, instance, id)) {
     return false;
   }
   change->old = member;

@@ -69,20 +69,7 @@ static struct consumer_member *leaving_member(struct group *group, struct group_
     return member;
   }
   struct consumer_member *member = consumer_member_static(group->consumer, instance, id);
-  if (member == NULL) {
-    consumer_heartbeat_fail(
-        request, WIRE_UNKNOWN_MEMBER_ID,
-        arena_printf(request->arena, "Instance id %.*s is unknown.", instance.length, instance.data));
-    return NULL;
-  }
-  if (!wire_string_equal(member->id, id)) {
-    consumer_heartbeat_fail(
-        request, WIRE_FENCED_INSTANCE_ID,
-        arena_printf(request->arena, "Static member %.*s with instance id %.*s was fenced by member %.*s.", id.length,
-                     id.data, instance.length, instance.data, member->id.length, member->id.data));
-    return NULL;
-  }
-  return member;
+  return consumer_heartbeat_check_static(request, member, instance, id) ? member : NULL;
 }
 
 void consumer_leave(struct group_shard *shard, struct group *group, struct group_request *request, int64_t now_ms)

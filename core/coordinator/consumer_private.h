@@ -340,6 +340,12 @@ void consumer_fence(struct consumer_member *member, struct group_timer *timer, c
 /// Fills in an answer with an error. @param text  NULL: none; lives as long as the request
 void consumer_heartbeat_fail(struct group_request *request, int16_t error, const char *text);
 
+/// Whether the member that has an instance id is the one who says so. @param member  NULL: nobody has it
+///
+/// @return false: the answer has the error
+bool consumer_heartbeat_check_static(struct group_request *request, const struct consumer_member *member,
+                                     struct wire_string instance, struct wire_string id);
+
 /// The member is not there: what version 0 and the others are told.
 void consumer_heartbeat_no_group(struct group_request *request, const char *text);
 
