@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a configuration says about records, segments and topics in functions of its user: its policies. A set is made by
+// whoever evaluates the configuration (core/lua), is immutable, and is replaced whole by a reload. What runs the
+// functions is a VM (policy/vm.h), made anew for each set and each thread that needs one.
+//
+//   config.lua -> lua/config -> struct policy_set -> policy_cache: read by all threads, as the metadata image is
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/epoch.h"
+
+struct metric_samples;
+struct policy_vm;
+
+enum policy_kind {
+  POLICY_PARTITIONER,     ///< chooses a partition for each record that is produced
+  POLICY_TRANSFORM,       ///< drops, changes or multiplies records that are produced
+  POLICY_TRANSFORM_FETCH, ///< the same for records that are fetched
+  POLICY_WHERE,           ///< which records a view has
+  POLICY_RETENTION,       ///< which segments are deleted
+  POLICY_ARCHIVE,         ///< is told of a segment before it is deleted
+  POLICY_PLACEMENT,       ///< which brokers get the replicas of a new topic
+  POLICY_HOOK,            ///< is asked before, or told after, something happens
+  POLICY_TIMER,           ///< runs from time to time
+  POLICY_KINDS,
+};
+
+enum { POLICY_TEXT_SIZE = 512 }; ///< longest message about a policy with its NUL, bytes
+
+/// What came of the calls of a policy. Any thread counts, any thread reads.
+struct policy_counters {
+  _Atomic(int64_t) calls;     ///< calls: of a policy on records, records
+  _Atomic(int64_t) errors;    ///< calls that failed
+  _Atomic(int64_t) ns;        ///< processor time of all calls
+  _Atomic(int64_t) logged_ms; ///< monotonic time of the last error that was logged: one a second at most
+  _Atomic(char *) last_error; ///< what went wrong last, with file and line; owned, exchanged whole; NULL: nothing yet
+};
+
+/// One function of the user's, or a partitioner of ours.
+struct policy {
+  enum policy_kind kind;           ///< what it is for
+  const char *name;                ///< of a named one "by_region", of a hook "topic.create"; otherwise the topic's name
+  const char *source;              ///< file in which it was given; NULL: built in
+  int line;                        ///< line of that
+  int index;                       ///< its place in the set, by which a VM knows it; -1: built in
+  int builtin;                     ///< enum policy_builtin (policy/partitioners.h) of one of ours, -1: the user's
+  bool is_compiled;                ///< `jit = true`
+  struct policy_counters *counters; ///< owned by the set
+};
+
+/// What holds for one topic.
+struct policy_topic {
+  const char *name;                     ///< of the topic
+  const struct policy *partitioner;     ///< NULL: none; likewise the following
+  const struct policy *transform;       ///< of what is produced
+  const struct policy *transform_fetch; ///< of what is fetched
+  const struct policy *retention;       ///< of its segments
+  const struct policy *archive;         ///< of its segments
+};
+
+/// A topic that shows some records of another.
+struct policy_view {
+  const char *name;           ///< of the view
+  const char *from;           ///< of the topic it reads
+  const struct policy *where; ///< NULL: all records
+};
+
+/// A file that the configuration consists of, as it was read: all VMs of a set evaluate the same bytes.
+struct policy_source {
+  const char *path; ///< as Lua names it
+  const char *text; ///< its bytes
+  size_t size;      ///< how many
+};
+
+/// Everything that one evaluation of a configuration said. Immutable, shared, counted.
+struct policy_set {
+  _Atomic(int32_t) refs;               ///< the cache's, those of runners and of work under way
+  struct epoch_retired retired;        ///< for the reclaimer
+  int64_t generation;                  ///< rises with each reload
+  uint64_t hash;                       ///< of all sources: the same where brokers have the same policies
+  const struct policy *policies;       ///< all, by index
+  int policy_count;                    ///< how many
+  const struct policy_topic *topics;   ///< sorted by name (bytewise)
+  int topic_count;                     ///< how many
+  const struct policy *const *named;   ///< partitioners by name, ours and the user's, sorted (bytewise)
+  int named_count;                     ///< how many
+  const struct policy_view *views;     ///< sorted by name (bytewise)
+  int view_count;                      ///< how many
+  const struct policy *placement;      ///< NULL: the default
+  const struct policy_source *sources; ///< files, the first is config.lua
+  int source_count;                    ///< how many; 0: no policy is the user's, no VM is needed
+  bool is_unsafe;                      ///< os.execute, io and ffi may be used
+  int64_t memory_bytes;                ///< cap of each Lua state
+  int budget_ms;                       ///< processor time of one call
+  /// Makes a VM that knows this set's policies. On the thread that will use it, outside the epoch; may take some ms.
+  ///
+  /// @param[out] vm  owned: vm->class->free(vm)
+  /// @return 0, ERR_SCRIPT
+  int (*new_vm)(const struct policy_set *set, struct policy_vm **vm);
+  void (*free_fn)(struct policy_set *set); ///< frees it; called when the last reference has gone
+};
+
+/// Where the current set is; one in the process, owned by core/broker.
+struct policy_cache {
+  _Atomic(const struct policy_set *) current; ///< NULL: there are no policies at all
+};
+
+/// The current set, or NULL; borrowed until the calling thread leaves its epoch.
+const struct policy_set *policy_cache_get(const struct policy_cache *cache);
+
+/// Replaces it. Control thread, or start-up. `set` is taken; NULL: none.
+void policy_cache_publish(struct policy_cache *cache, const struct policy_set *set);
+
+const struct policy_set *policy_set_ref(const struct policy_set *set);
+void policy_set_unref(const struct policy_set *set);
+
+/// What holds for a topic; NULL: nothing. `set` may be NULL.
+const struct policy_topic *policy_set_topic(const struct policy_set *set, const char *name, size_t length);
+
+/// A partitioner by the name that the config luka.partitioner gives; ours are found with `set` NULL too. NULL: no such.
+const struct policy *policy_set_named(const struct policy_set *set, const char *name, size_t length);
+
+/// A view by its name; NULL: no such.
+const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length);
+
+/// Counts calls, and an error if there is one (NULL: none), which is logged at most once a second. Any thread.
+void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error);
