@@ -65,7 +65,7 @@ struct policy_segments *policy_segments_new(struct policy_cache *cache, struct p
   segments->cache = cache;
   segments->runners = runners;
   pthread_mutex_init(&segments->lock, NULL);
-  list_init(&segments->passes);
+  list_create(&segments->passes);
   return segments;
 }
 
@@ -144,7 +144,7 @@ bool policy_segments_retention(void *arg, void *owner, struct log *log, int64_t 
 }
 
 /// Asks one policy about one segment; a segment stays when that fails.
-static bool pass_ask(const struct segments_pass *pass, struct policy_vm *vm, const struct policy *policy, int index,
+static bool pass_ask(struct segments_pass *pass, struct policy_vm *vm, const struct policy *policy, int index,
                      bool *goes)
 {
   const struct log_segment_info *info = &pass->infos[index];
@@ -164,10 +164,7 @@ static bool pass_ask(const struct segments_pass *pass, struct policy_vm *vm, con
       .log_segments = pass->count + 1 - pass->going,
   };
   struct policy_failure failure;
-  int64_t start_ns = clock_mono_ns();
-  int result = vm->class->segment(vm, policy, &segment, goes, &failure);
-  policy_count(policy, 1, clock_mono_ns() - start_ns, result < 0 ? failure.text : NULL);
-  return result == 0;
+  return policy_job_segment(&pass->job, vm, policy, &segment, goes, &failure) == 0;
 }
 
 static void pass_run(struct policy_job *job, const struct policy_set *set, struct policy_vm *vm)
