@@ -90,10 +90,11 @@ function M.read_only(values, name)
   })
 end
 
---- Takes out of a fresh state what even methods of strings must not reach. Call once, before any user code.
+--- Takes out of a fresh state what even methods of strings must not reach. Before any user code; once is enough.
 ---
 ---@param host luka.Host
 function M.seal(host)
+  if not string.dump then return end
   string.dump = nil
   for name, fn in pairs(text) do string[name] = fn end
   for name, fn in pairs(tables) do table[name] = fn end
