@@ -16,6 +16,11 @@ enum {
   EDIT_HEADER_EXTRA = 2 * VARINT_SIZE_MAX, ///< most bytes of a header beside name and value
 };
 
+static int64_t edit_index(const struct policy_call *call)
+{
+  return atomic_load_explicit(call->progress, memory_order_relaxed);
+}
+
 /// Memory of the output; NULL: that is beyond its limit.
 static void *edit_alloc(struct policy_call *call, size_t size)
 {
@@ -179,7 +184,7 @@ static struct policy_record edit_record(const struct policy_call *call, const st
       .header_count = view->header_count,
       .headers_size = view->headers_size,
       .partition = -1,
-      .from = (int32_t)*call->progress,
+      .from = (int32_t)edit_index(call),
   };
 }
 
@@ -190,7 +195,7 @@ int policy_vm_replace(struct policy_call *call, const struct record_view *view)
     // One for each record that came in; no more than came in, so it is not held against the policy.
     output->replaced = arena_zalloc(output->arena, (size_t)call->count * sizeof *output->replaced);
   }
-  int64_t index = *call->progress;
+  int64_t index = edit_index(call);
   output->replaced[index] = edit_record(call, view);
   output->actions[index] = POLICY_REPLACE;
   output->is_changed = true;
@@ -245,13 +250,14 @@ int policy_vm_reject(struct policy_call *call, const char *text, size_t size)
   struct policy_reject *rejects =
       edit_grow(call, output->rejects, output->reject_count, &call->reject_room, sizeof *output->rejects);
   const uint8_t *kept = NULL;
-  if (rejects == NULL || policy_vm_keep_bytes(call, text, size, &kept) < 0) {
+  if (rejects == NULL) {
     return ERR_LIMIT;
   }
   output->rejects = rejects;
-  rejects[output->reject_count] = (struct policy_reject){.index = (int32_t)*call->progress, .text = (const char *)kept};
+  TRY(policy_vm_keep_bytes(call, text, size + 1, &kept));
+  rejects[output->reject_count] = (struct policy_reject){.index = (int32_t)edit_index(call), .text = (const char *)kept};
   output->reject_count++;
-  output->actions[*call->progress] = POLICY_REJECT;
+  output->actions[edit_index(call)] = POLICY_REJECT;
   output->is_changed = true;
   call->is_rejected = true;
   return 0;

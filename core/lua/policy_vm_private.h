@@ -12,6 +12,7 @@
 // same number: whoever keeps an object and uses it later is told so, and never reads memory that is gone.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +43,7 @@ struct policy_call {
   const struct record_view *at;      ///< record at hand: of the batch, or `edited`
   double serial;                     ///< its number, which rises with each record of the VM's life
   const struct record_view *records; ///< of the batch
-  int64_t *progress;                 ///< index of the record at hand; others read it (struct policy_progress)
+  _Atomic(int64_t) *progress;        ///< index of the record at hand; others read it (struct policy_progress)
   int32_t *chosen;                   ///< partitions, by index
   uint8_t *actions;                  ///< enum policy_action, by index
   const uint8_t *found;              ///< value of the header that `find_header` found; NULL: null
@@ -52,6 +53,7 @@ struct policy_call {
   bool is_rejected;                  ///< reject() was called for the record at hand
   bool has_offset;                   ///< records know their offset
   bool may_edit;                     ///< the policy is one that may change records
+  bool may_emit;                     ///< and write to other topics, and refuse
   struct record_view edited;         ///< the record at hand, once something has been assigned
   /// policy_vm_find_header(), policy_vm_hash() and policy_vm_set_bytes().
   int (*find_header)(struct policy_call *call, const char *name, size_t size);
@@ -137,8 +139,9 @@ int policy_vm_keep_bytes(struct policy_call *call, const char *bytes, size_t siz
 int policy_vm_replace(struct policy_call *call, const struct record_view *view);
 int policy_vm_add(struct policy_call *call, const struct record_view *view, const char *topic, int32_t partition);
 
-/// Says why the record at hand is refused; once per record.
+/// Says why the record at hand is refused; the first reason counts.
 ///
+/// @param text  `size` bytes with a NUL behind them
 /// @return 0, ERR_LIMIT
 int policy_vm_reject(struct policy_call *call, const char *text, size_t size);
 
@@ -146,19 +149,27 @@ uint32_t policy_vm_hash(const uint8_t *bytes, size_t size);
 
 // ---- policy_vm_record.c ----
 
-/// Pushes a function that makes record objects, for policy_vm_native.c: it wants the metatable. Makes both metatables.
-void policy_vm_open_records(struct lua_State *vm, struct policy_call *call);
+/// Registry keys: functions of luka.policy.run and of policy_vm_native.c.
+#define POLICY_VM_SPREAD "luka.policy.spread"
+#define POLICY_VM_SET_HEADERS "luka.policy.set_headers"
 
-/// Pushes a new record object for the record at hand, with the metatable at `metatable`.
-void policy_vm_push_record(struct lua_State *vm, const struct policy_call *call, int metatable);
+/// Pushes the metatables of records and of headers.
+void policy_vm_push_metas(struct lua_State *vm, const struct policy_call *call);
 
-/// Raises the limit of made bytes.
-int policy_vm_raise_limit(struct lua_State *vm, const struct policy_call *call);
+/// Pushes an object for the record at hand, or for its headers, by the metatable.
+void policy_vm_push_ref(struct lua_State *vm, const struct policy_call *call, int metatable);
+
+/// Whether a value is an object with that metatable; then, whether it is about the record at hand.
+bool policy_vm_is_ref(struct lua_State *vm, int index, int metatable);
+bool policy_vm_is_at_hand(struct lua_State *vm, int index, const struct policy_call *call);
+
+/// Raises when a result is ERR_LIMIT; returns 0.
+int policy_vm_check_limit(struct lua_State *vm, const struct policy_call *call, int result);
 
 // ---- policy_vm_native.c ----
 
-/// Pushes the table of functions for lua/luka/policy/run.lua. In protected mode.
-void policy_vm_push_natives(struct lua_State *vm, struct lua_policy_vm *policies);
+/// Pushes the table of functions for luka.policy.run. In protected mode.
+void policy_vm_push_natives(struct lua_State *vm, struct policy_call *call);
 
 // ---- policy_vm_failure.c ----
 
