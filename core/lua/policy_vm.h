@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The VM of policies that are Lua functions (policy/vm.h): two Lua states made of the sources of a set. In one the
-// compiler is off and each record has a budget of time; the other is for policies that say `jit = true`, and is only made
-// where there is one: what its compiler made looks at no clock, so that who runs it watches struct policy_progress.
+// compiler is off and each record has a budget of time; the other is for policies that say `jit = true`, and is only
+// made where there is one: what its compiler made looks at no clock, so that who runs it watches struct
+// policy_progress.
 #pragma once
 
 struct policy_set;

@@ -11,8 +11,8 @@
 #include "policy/partitioners.h"
 
 enum {
-  EDIT_ROOM_MIN = 16,       ///< records or rejects that memory is made for at first
-  EDIT_SCRATCH_MIN = 1024,  ///< bytes of headers, likewise
+  EDIT_ROOM_MIN = 16,                      ///< records or rejects that memory is made for at first
+  EDIT_SCRATCH_MIN = 1024,                 ///< bytes of headers, likewise
   EDIT_HEADER_EXTRA = 2 * VARINT_SIZE_MAX, ///< most bytes of a header beside name and value
 };
 
@@ -198,7 +198,7 @@ int policy_vm_replace(struct policy_call *call, const struct record_view *view)
   int64_t index = edit_index(call);
   output->replaced[index] = edit_record(call, view);
   output->actions[index] = POLICY_REPLACE;
-  output->is_changed = true;
+  call->is_changed = true;
   return 0;
 }
 
@@ -237,7 +237,7 @@ int policy_vm_add(struct policy_call *call, const struct record_view *view, cons
   output->extras = extras;
   output->extras[output->extra_count] = record;
   output->extra_count++;
-  output->is_changed = true;
+  call->is_changed = true;
   return 0;
 }
 
@@ -255,10 +255,11 @@ int policy_vm_reject(struct policy_call *call, const char *text, size_t size)
   }
   output->rejects = rejects;
   TRY(policy_vm_keep_bytes(call, text, size + 1, &kept));
-  rejects[output->reject_count] = (struct policy_reject){.index = (int32_t)edit_index(call), .text = (const char *)kept};
+  rejects[output->reject_count] =
+      (struct policy_reject){.index = (int32_t)edit_index(call), .text = (const char *)kept};
   output->reject_count++;
   output->actions[edit_index(call)] = POLICY_REJECT;
-  output->is_changed = true;
+  call->is_changed = true;
   call->is_rejected = true;
   return 0;
 }

@@ -3,9 +3,9 @@
 // What lua/luka/policy/run.lua is given: the steps of the loop over records, and the words emit() and reject(). A step
 // takes what the function returned for the record at hand and gives the next record: one call of C for each.
 #include <lauxlib.h>
-#include <limits.h>
 #include <lua.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -113,7 +113,7 @@ static void native_act(struct policy_call *call, enum policy_action action)
 {
   if (!call->is_rejected) {
     call->output->actions[native_index(call)] = (uint8_t)action;
-    call->output->is_changed = call->output->is_changed || action != POLICY_KEEP;
+    call->is_changed = call->is_changed || action != POLICY_KEEP;
   }
 }
 
@@ -177,12 +177,12 @@ static void native_take_headers(lua_State *vm, struct policy_call *call, int ind
   }
 }
 
-// set_headers(value, level): for an assignment to record.headers
+// set_headers(value): for an assignment to record.headers, two calls up
 static int native_set_headers(lua_State *vm)
 {
   struct policy_call *call = native_call(vm);
   struct record_view view = *call->at;
-  native_take_headers(vm, call, 1, 0, &view);
+  native_take_headers(vm, call, 1, 2, &view);
   policy_vm_edit(call);
   call->edited.headers = view.headers;
   call->edited.headers_size = view.headers_size;
@@ -234,7 +234,8 @@ static void native_take(lua_State *vm, struct policy_call *call, int index, int 
 {
   if (policy_vm_is_ref(vm, index, lua_upvalueindex(NATIVE_UP_RECORD))) {
     if (!policy_vm_is_at_hand(vm, index, call)) {
-      native_raise(vm, level, "this is a record of an earlier call; make a table { key =, value = } of what is to be kept");
+      native_raise(vm, level,
+                   "this is a record of an earlier call; make a table { key =, value = } of what is to be kept");
     }
     *view = *call->at;
     return;
@@ -404,9 +405,17 @@ static int native_headers(lua_State *vm)
 void policy_vm_push_natives(struct lua_State *vm, struct policy_call *call)
 {
   static const luaL_Reg functions[] = {
-      {"first", native_first},     {"choose", native_choose}, {"sieve", native_sieve},     {"decide", native_decide},
-      {"emit", native_emit},       {"reject", native_reject}, {"hash", native_hash},       {"crc32", native_crc32},
-      {"record", native_record},   {"headers", native_headers}, {"set_headers", native_set_headers},
+      {"first", native_first},
+      {"choose", native_choose},
+      {"sieve", native_sieve},
+      {"decide", native_decide},
+      {"emit", native_emit},
+      {"reject", native_reject},
+      {"hash", native_hash},
+      {"crc32", native_crc32},
+      {"record", native_record},
+      {"headers", native_headers},
+      {"set_headers", native_set_headers},
   };
   lua_newtable(vm);
   int natives = lua_gettop(vm);

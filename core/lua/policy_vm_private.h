@@ -5,8 +5,8 @@
 //   policy_vm.c          makes states, runs a policy over a batch
 //   policy_vm_native.c   what lua/luka/policy/run.lua asks for: next record, what was chosen, records that were made
 //   policy_vm_record.c   record and headers as Lua objects, of the interpreted state
-//   policy_vm_edit.c     what becomes of a record, no Lua in it: used by the above, and by the compiled state through FFI
-//   policy_vm_failure.c  words for what went wrong
+//   policy_vm_edit.c     what becomes of a record, no Lua in it: used by the above, and by the compiled state through
+//   FFI policy_vm_failure.c  words for what went wrong
 //
 // A record object holds a serial number and nothing else. What it shows is the record at hand, as long as that has the
 // same number: whoever keeps an object and uses it later is told so, and never reads memory that is gone.
@@ -37,8 +37,8 @@ enum policy_name {
   POLICY_NAMES,
 };
 
-/// A batch on its way through a function. The first part is declared to LuaJIT by lua/luka/ffi/policy.lua, which is told
-/// the size of it and refuses another.
+/// A batch on its way through a function. The first part is declared to LuaJIT by lua/luka/ffi/policy.lua, which is
+/// told the size of it and refuses another.
 struct policy_call {
   const struct record_view *at;      ///< record at hand: of the batch, or `edited`
   double serial;                     ///< its number, which rises with each record of the VM's life
@@ -46,11 +46,14 @@ struct policy_call {
   _Atomic(int64_t) *progress;        ///< index of the record at hand; others read it (struct policy_progress)
   int32_t *chosen;                   ///< partitions, by index
   uint8_t *actions;                  ///< enum policy_action, by index
+  const char *topic;                 ///< of the batch
   const uint8_t *found;              ///< value of the header that `find_header` found; NULL: null
   int32_t count;                     ///< records of the batch
   int32_t partitions;                ///< of the topic
+  int32_t partition;                 ///< of the batch
   int32_t found_size;                ///< bytes, -1: null
   bool is_rejected;                  ///< reject() was called for the record at hand
+  bool is_changed;                   ///< not all records are kept
   bool has_offset;                   ///< records know their offset
   bool may_edit;                     ///< the policy is one that may change records
   bool may_emit;                     ///< and write to other topics, and refuse
@@ -61,16 +64,15 @@ struct policy_call {
   int (*set_bytes)(struct policy_call *call, int field, const char *bytes, size_t size);
 
   // Not for Lua.
-  const struct policy *policy;      ///< that runs
-  const struct policy_batch *batch; ///< its argument
-  struct policy_output *output;     ///< likewise; NULL: of partitioners
-  int64_t made_bytes;               ///< taken of output->limit_bytes
-  int32_t extra_room;               ///< allocated of output->extras
-  int32_t reject_room;              ///< allocated of output->rejects
-  int32_t header_count;             ///< headers in `scratch`
-  uint8_t *scratch;                 ///< headers of a record that is being made, as they are in a batch; owned
-  size_t scratch_size;              ///< bytes
-  size_t scratch_room;              ///< allocated
+  const struct policy *policy;  ///< that runs
+  struct policy_output *output; ///< likewise; NULL: of partitioners
+  int64_t made_bytes;           ///< taken of output->limit_bytes
+  int32_t extra_room;           ///< allocated of output->extras
+  int32_t reject_room;          ///< allocated of output->rejects
+  int32_t header_count;         ///< headers in `scratch`
+  uint8_t *scratch;             ///< headers of a record that is being made, as they are in a batch; owned
+  size_t scratch_size;          ///< bytes
+  size_t scratch_room;          ///< allocated
 };
 
 /// Bytes of struct policy_call that LuaJIT is told of.
@@ -102,12 +104,12 @@ int policy_vm_find_header(struct policy_call *call, const char *name, size_t siz
 
 /// Which header of the record at hand is to change.
 struct policy_header_change {
-  int32_t index;       ///< from 0; the number of headers: one more behind them; -1: by name
-  const char *name;    ///< of the header, old and new
-  size_t name_size;    ///< bytes
-  const char *value;   ///< NULL: null
-  size_t value_size;   ///< bytes
-  bool is_removal;     ///< take it away instead
+  int32_t index;     ///< from 0; the number of headers: one more behind them; -1: by name
+  const char *name;  ///< of the header, old and new
+  size_t name_size;  ///< bytes
+  const char *value; ///< NULL: null
+  size_t value_size; ///< bytes
+  bool is_removal;   ///< take it away instead
 };
 
 /// Changes a header. By name: the first of that name is replaced and others of it go, and where there is none, one is
@@ -173,6 +175,7 @@ void policy_vm_push_natives(struct lua_State *vm, struct policy_call *call);
 
 // ---- policy_vm_failure.c ----
 
-/// Writes a failure: policy, place, what. `text` may begin with a place; without one it is where the policy was defined.
+/// Writes a failure: policy, place, what. `text` may begin with a place; without one it is where the policy was
+/// defined.
 void policy_vm_fail(const struct policy_call *call, const struct policy_set *set, const char *text, int32_t index,
                     struct policy_failure *failure);

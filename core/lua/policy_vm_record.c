@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `record` and `record.headers` of the interpreted state: userdata that hold a serial number. Strings are made when they
-// are asked for. The compiled state has the same in lua/luka/ffi/policy.lua, and comes here for headers only.
+// `record` and `record.headers` of the interpreted state: userdata that hold a serial number. Strings are made when
+// they are asked for. The compiled state has the same in lua/luka/ffi/policy.lua, and comes here for headers only.
 #include <lauxlib.h>
 #include <lua.h>
 #include <string.h>
@@ -16,20 +16,17 @@ struct record_ref {
 };
 
 static const char *const record_names[POLICY_NAMES] = {
-    [POLICY_NAME_KEY] = "key",
-    [POLICY_NAME_VALUE] = "value",
-    [POLICY_NAME_HEADERS] = "headers",
-    [POLICY_NAME_TIMESTAMP] = "timestamp",
-    [POLICY_NAME_TOPIC] = "topic",
-    [POLICY_NAME_PARTITION] = "partition",
+    [POLICY_NAME_KEY] = "key",         [POLICY_NAME_VALUE] = "value",
+    [POLICY_NAME_HEADERS] = "headers", [POLICY_NAME_TIMESTAMP] = "timestamp",
+    [POLICY_NAME_TOPIC] = "topic",     [POLICY_NAME_PARTITION] = "partition",
     [POLICY_NAME_OFFSET] = "offset",
 };
 
 /// Upvalues of the functions of both metatables.
 enum {
-  RECORD_UP_CALL = 1,  ///< light userdata: struct policy_call
-  RECORD_UP_NAMES,     ///< of records: table from names to enum policy_name plus one
-  RECORD_UP_HEADERS,   ///< of records: metatable of headers
+  RECORD_UP_CALL = 1, ///< light userdata: struct policy_call
+  RECORD_UP_NAMES,    ///< of records: table from names to enum policy_name plus one
+  RECORD_UP_HEADERS,  ///< of records: metatable of headers
 };
 
 static int record_get(lua_State *vm);
@@ -118,8 +115,8 @@ bool policy_vm_is_at_hand(struct lua_State *vm, int index, const struct policy_c
   return ref->serial == call->serial;
 }
 
-/// The call, when the object at index 1 is that of the record at hand. Functions of a metatable are only ever called with
-/// what has it: user code cannot reach them.
+/// The call, when the object at index 1 is that of the record at hand. Functions of a metatable are only ever called
+/// with what has it: user code cannot reach them.
 static inline struct policy_call *record_check(lua_State *vm)
 {
   struct policy_call *call = lua_touserdata(vm, lua_upvalueindex(RECORD_UP_CALL));
@@ -148,7 +145,8 @@ static enum policy_name record_name(lua_State *vm)
   lua_pop(vm, 1);
   if (name == 0) {
     const char *shown = lua_type(vm, 2) == LUA_TSTRING ? lua_tostring(vm, 2) : luaL_typename(vm, 2);
-    luaL_error(vm, "a record has no field %s: it has key, value, headers, timestamp, topic, partition and offset", shown);
+    luaL_error(vm, "a record has no field %s: it has key, value, headers, timestamp, topic, partition and offset",
+               shown);
   }
   return (enum policy_name)(name - 1);
 }
@@ -172,10 +170,10 @@ static int record_get(lua_State *vm)
       lua_value_push_int64(vm, at->timestamp);
       break;
     case POLICY_NAME_TOPIC:
-      lua_pushstring(vm, call->batch->topic);
+      lua_pushstring(vm, call->topic);
       break;
     case POLICY_NAME_PARTITION:
-      lua_pushinteger(vm, call->batch->partition);
+      lua_pushinteger(vm, call->partition);
       break;
     default:
       if (call->has_offset) {

@@ -262,8 +262,7 @@ static bool state_make(struct lua_state *state)
   }
   state->heap = lua_getallocf(state->vm, &state->heap_arg);
   lua_setallocf(state->vm, state_alloc_heap, state);
-  state->used_bytes =
-      (size_t)lua_gc(state->vm, LUA_GCCOUNT, 0) * 1024 + (size_t)lua_gc(state->vm, LUA_GCCOUNTB, 0);
+  state->used_bytes = (size_t)lua_gc(state->vm, LUA_GCCOUNT, 0) * 1024 + (size_t)lua_gc(state->vm, LUA_GCCOUNTB, 0);
   return true;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A LuaJIT state that cannot hurt the process: its memory is capped, its time per call is bounded, the compiler is off
-// (compiled code would not look at the clock; who turns it on watches the thread) and recursion through C functions stops before the C stack ends. What Lua
-// code can reach is decided in lua/luka/sandbox/; this file gives it the means.
+// (compiled code would not look at the clock; who turns it on watches the thread) and recursion through C functions
+// stops before the C stack ends. What Lua code can reach is decided in lua/luka/sandbox/; this file gives it the means.
 //
 //   lua_state_new -> lua_state_call ... lua_state_call -> lua_state_delete
 //
@@ -28,7 +28,7 @@ struct lua_state_limits {
   int budget_ms;        ///< the thread's processor time of one lua_state_call(), at least 1; of a task: lua/task.h
   bool
       is_tracking; ///< notes each line of user code that runs, so that running out of memory or time has a line; slower
-  bool is_compiled; ///< the compiler is on: what it compiled looks at no clock, so the budget holds for the rest only
+  bool is_compiled;  ///< the compiler is on: what it compiled looks at no clock, so the budget holds for the rest only
   bool has_own_heap; ///< takes memory from LuaJIT's allocator, which is faster; it is not counted by owner
   /// The budget is that of one step of a call, not of all of it: the call counts its steps here. NULL: of the call
   const _Atomic(int64_t) *step;

@@ -24,8 +24,8 @@ struct lua_state {
   bool is_expired;                      ///< the running call passed its deadline
   void *(*heap)(void *arg, void *block, size_t old_size, size_t new_size); ///< LuaJIT's allocator; NULL: malloc()
   void *heap_arg;                                                          ///< for it
-  uintptr_t stack_base;                 ///< address of the frame of the outermost call; the stack grows down from it
-  struct lua_state_position position;   ///< see lua_state_position()
+  uintptr_t stack_base;               ///< address of the frame of the outermost call; the stack grows down from it
+  struct lua_state_position position; ///< see lua_state_position()
 
   // The task that runs, see task.c.
   int64_t task_id;             ///< its number; 0: none runs
