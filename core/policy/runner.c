@@ -652,18 +652,22 @@ void policy_runners_submit(struct policy_runners *runners, const struct uuid *to
   }
 }
 
-void policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job)
+int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job)
 {
   struct policy_runner *runner = &runners->runners[runners->count];
   atomic_store_explicit(&job->state, JOB_WAITS, memory_order_relaxed);
   pthread_mutex_lock(&runner->lock);
-  runner->submitted++;
-  list_append(&runner->queue, &job->node);
-  if (runner->thread == NULL && runner_start(runners, runner) < 0) {
-    runner_refuse(runner);
+  int result = runner->is_ending ? error_set(ERR_CLOSED, "the broker stops") : 0;
+  if (result == 0 && runner->thread == NULL) {
+    result = runner_start(runners, runner);
   }
-  pthread_cond_signal(&runner->arrived);
+  if (result == 0) {
+    runner->submitted++;
+    list_append(&runner->queue, &job->node);
+    pthread_cond_signal(&runner->arrived);
+  }
   pthread_mutex_unlock(&runner->lock);
+  return result;
 }
 
 int policy_runners_lost(const struct policy_runners *runners)

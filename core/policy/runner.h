@@ -108,7 +108,9 @@ void policy_runners_submit(struct policy_runners *runners, const struct uuid *to
 
 /// Queues a job at the runner for what may take minutes (`archive` copies a segment): it has a thread and a VM of its own,
 /// is started by the first such job, and nobody watches it. Any thread, inside the epoch.
-void policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
+///
+/// @return 0; ERR_CLOSED when the broker stops, ERR_NOMEM ...: then the job is the caller's as before
+int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
 
 /// Whether two partitions of a topic have the same home.
 bool policy_runners_share_home(const struct policy_runners *runners, const struct uuid *topic_id, int32_t a, int32_t b);

@@ -139,7 +139,10 @@ bool policy_segments_retention(void *arg, void *owner, struct log *log, int64_t 
   pthread_mutex_unlock(&segments->lock);
   pass->job.run = pass_run;
   pass->job.done = pass_done; // where it ran
-  policy_runners_submit_slow(segments->runners, &pass->job);
+  if (policy_runners_submit_slow(segments->runners, &pass->job) < 0) {
+    slog_warn("retention of %s-%" PRId32 ": %s", part->topic, part->index, error_last()->message);
+    pass_free(pass);
+  }
   return true;
 }
 
