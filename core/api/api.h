@@ -27,6 +27,7 @@ struct fetch_sessions;
 struct log_manager;
 struct metadata_cache;
 struct metric_samples;
+struct policy_cache;
 struct pool;
 struct replica_manager;
 struct request;
@@ -66,10 +67,11 @@ struct api {
   struct metadata_cache *metadata;        ///< the image of the cluster
   struct controller *controller;          ///< topic changes go there
   _Atomic(struct coordinator *)
-      coordinator;                  ///< groups; NULL until the broker has made it, which is before clients come
-  struct replica_manager *replicas; ///< partitions with a replica here
-  struct log_manager *logs;         ///< data directories
-  struct pool *pool;                ///< for what waits for disks
+      coordinator;                     ///< groups; NULL until the broker has made it, which is before clients come
+  struct replica_manager *replicas;    ///< partitions with a replica here
+  struct log_manager *logs;            ///< data directories
+  struct pool *pool;                   ///< for what waits for disks
+  const struct policy_cache *policies; ///< functions of the configuration's user
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 
