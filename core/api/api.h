@@ -29,6 +29,7 @@ struct metadata_cache;
 struct metric_samples;
 struct policy_cache;
 struct pool;
+struct produce_divider;
 struct replica_manager;
 struct request;
 struct worker;
@@ -88,6 +89,7 @@ struct api_worker {
   struct beat_cache *beats;        ///< members whose heartbeats are answered here
   bool is_draining;                ///< the server stops: nothing waits any more
   struct append_gather appends;    ///< of this turn, submitted at its end
+  struct produce_divider *divider; ///< for topics that choose partitions themselves
   struct api_counters counters;    ///< what was answered
   struct api_answered answered;    ///< in this turn
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
