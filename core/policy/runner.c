@@ -272,7 +272,6 @@ static void scratch_destroy(struct policy_scratch *scratch)
   batch_records_close(&scratch->share);
   batch_split_destroy(&scratch->split);
   arena_destroy(&scratch->arena);
-  mem_free(scratch->chosen);
 }
 
 static void *runner_run(void *arg)

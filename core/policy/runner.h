@@ -27,6 +27,7 @@
 #include "base/list.h"
 #include "base/uuid.h"
 #include "event/mail.h"
+#include "policy/partitioners.h"
 #include "policy/policy.h"
 #include "policy/vm.h"
 #include "record/split.h"
@@ -50,8 +51,7 @@ struct policy_scratch {
   struct batch_records share;   ///< of a share of it
   struct batch_split split;     ///< a batch that is divided
   struct arena arena;           ///< for what a VM makes
-  int32_t *chosen;              ///< partitions of records, owned
-  int32_t chosen_room;          ///< allocated
+  struct policy_turns turns;    ///< of batches that one of our partitioners divides here
 };
 
 /// Something to be done by a runner. On the heap of its own, as it may be abandoned: the runner's from submit until
