@@ -48,8 +48,8 @@ static void retention_work(void *work_arg, struct log *log, int64_t high_waterma
     if (expiration_ms > 0) {
       log_expire_producers(log, clock_wall_ms(), expiration_ms);
     }
-    int result = pass->is_policy ? 0
-                                 : retention_run(log, pass->topic, pass->partition, clock_wall_ms(), high_watermark, &done);
+    int result =
+        pass->is_policy ? 0 : retention_run(log, pass->topic, pass->partition, clock_wall_ms(), high_watermark, &done);
     if (result < 0 && result != ERR_STORAGE_OFFLINE) {
       slog_warn("retention of %s-%" PRId32 " failed: %s", pass->topic, pass->partition, error_last()->message);
       log_manager_fail_dir(pass->mgr, log, result);

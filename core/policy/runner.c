@@ -72,20 +72,20 @@ struct policy_runner {
 };
 
 struct policy_runners {
-  _Atomic(int) refs;          ///< the owner's, and one for each thread
-  _Atomic(int) lost;          ///< threads that have not come back
-  _Atomic(bool) is_needed;    ///< see policy_runners_are_needed()
-  _Atomic(bool) is_watching;  ///< the timer runs, or the mail that starts it is on its way
-  bool has_policies;          ///< the latest set has some of the user's. Control thread
-  pthread_mutex_t lock;       ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
-  pthread_cond_t ended;       ///< `alive` has changed
-  int alive;                  ///< threads that serve a queue
-  bool is_stopped;            ///< what lost threads have stays with them
-  struct event_loop *control; ///< whose timer watches
-  struct policy_cache *cache; ///< where sets are found
-  struct timer watch;         ///< looks. Control thread
-  struct mail watch_mail;     ///< has it started
-  int count;                  ///< runners, without the slow one
+  _Atomic(int) refs;              ///< the owner's, and one for each thread
+  _Atomic(int) lost;              ///< threads that have not come back
+  _Atomic(bool) is_needed;        ///< see policy_runners_are_needed()
+  _Atomic(bool) is_watching;      ///< the timer runs, or the mail that starts it is on its way
+  bool has_policies;              ///< the latest set has some of the user's. Control thread
+  pthread_mutex_t lock;           ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
+  pthread_cond_t ended;           ///< `alive` has changed
+  int alive;                      ///< threads that serve a queue
+  bool is_stopped;                ///< what lost threads have stays with them
+  struct event_loop *control;     ///< whose timer watches
+  struct policy_cache *cache;     ///< where sets are found
+  struct timer watch;             ///< looks. Control thread
+  struct mail watch_mail;         ///< has it started
+  int count;                      ///< runners, without the slow one
   struct policy_runner runners[]; ///< the last one is the slow one
 };
 

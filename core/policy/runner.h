@@ -106,8 +106,8 @@ bool policy_runners_are_needed(const struct policy_runners *runners);
 void policy_runners_submit(struct policy_runners *runners, const struct uuid *topic_id, int32_t partition,
                            struct policy_job *job);
 
-/// Queues a job at the runner for what may take minutes (`archive` copies a segment): it has a thread and a VM of its own,
-/// is started by the first such job, and nobody watches it. Any thread, inside the epoch.
+/// Queues a job at the runner for what may take minutes (`archive` copies a segment): it has a thread and a VM of its
+/// own, is started by the first such job, and nobody watches it. Any thread, inside the epoch.
 ///
 /// @return 0; ERR_CLOSED when the broker stops, ERR_NOMEM ...: then the job is the caller's as before
 int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);

@@ -229,7 +229,8 @@ static void pass_delete(struct append_job *job)
     return;
   }
   if (deleted > 0) {
-    slog_info("retention of %s-%" PRId32 ": deleted %d segments of %" PRId64 " bytes, by its policy; the log starts at "
+    slog_info("retention of %s-%" PRId32 ": deleted %d segments of %" PRId64
+              " bytes, by its policy; the log starts at "
               "%" PRId64,
               part->topic, part->index, deleted, before_bytes - log_size_bytes(part->log), log_start_offset(part->log));
   }
