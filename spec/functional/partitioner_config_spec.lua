@@ -3,6 +3,7 @@
 local brokers = require "spec.support.broker"
 local configs = require "spec.support.configs"
 local records = require "spec.support.records"
+local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
 
 local NONE, INVALID_CONFIG, POLICY_VIOLATION = 0, 40, 44
@@ -19,6 +20,9 @@ local REFUSED = {
   { ("x"):rep(256), "it may have 255 bytes at most" },
 }
 local ACCEPTED = { "none", "", "murmur2", "consistent", "round_robin", "sticky", "header:region", "range:a,m,t", " sticky " }
+
+--- A batch of one record.
+local function keyed(key, codec) return records.batch { records = { { key = key, value = "v" } }, codec = codec } end
 
 describe("luka.partitioner", function()
   local broker, client, count = nil, nil, 0
@@ -73,27 +77,22 @@ describe("luka.partitioner", function()
     assert.equal(INVALID_CONFIG, answer.error_code)
   end)
 
-  it("is shown where it is set, with the default behind it", function()
+  it("is shown where it is set", function()
     local topic = requests.create(client, new_name())
     assert.is_nil((configs.shown(client, configs.TOPIC, topic.name, "luka.partitioner")))
     configs.set(client, topic, { ["luka.partitioner"] = "header:region" })
     local value, source, synonyms = configs.shown(client, configs.TOPIC, topic.name, "luka.partitioner")
     assert.same({ "header:region", configs.FROM_TOPIC }, { value, source })
-    assert.same({ { "luka.partitioner", "header:region", configs.FROM_TOPIC },
-      { "luka.partitioner", "none", configs.FROM_DEFAULT } }, synonyms)
+    assert.same({ { "luka.partitioner", "header:region", configs.FROM_TOPIC } }, synonyms) -- no broker config has it
     configs.set(client, topic, { ["luka.partitioner"] = false })
     assert.is_nil((configs.shown(client, configs.TOPIC, topic.name, "luka.partitioner")))
   end)
 
-  it("may be set in a topic block, and is checked there", function()
-    local folder = brokers.temp_dir()
-    local file = assert(io.open(folder .. "/config.lua", "w"))
-    file:write('topic "a" { partitions = 4, luka_partitioner = "range:b" }\n')
-    file:close()
-    local own = brokers.start { config = folder .. "/config.lua" }
+  it("may be set in a topic block", function()
+    local own = reload.start 'topic "a" { partitions = 4, luka_partitioner = "range:b" }\n'
     local link = own:connect()
     local topic = requests.find(link, "a")
-    assert.equal(NONE, requests.produce(link, topic, records.batch { records = { { key = "c", value = "v" } } }).error_code)
+    assert.equal(NONE, requests.produce(link, topic, keyed "c").error_code)
     assert.equal(1, requests.end_offset(link, topic, 1))
     link:close()
     assert.equal(0, own:stop())
@@ -101,7 +100,36 @@ describe("luka.partitioner", function()
 end)
 
 describe("A topic whose partitioner has gone", function()
-  it("refuses what is produced, names the partitioner, and is well again once the config changes", function()
-    assert.is_number(POLICY_VIOLATION)
+  local WITH = [[
+    policy.partitioner("by_region", function(record, n) return 0 end)
+    topic "a" { partitions = 2, luka_partitioner = "by_region" }
+  ]]
+  local WITHOUT = "broker { workers = 1 }\n"
+
+  it("refuses what is produced, with a message and a line in the log that name it, until the config changes", function()
+    local broker = reload.start(WITH)
+    assert.equal(0, broker:stop())
+    reload.write(broker, WITHOUT)
+    local folder = broker.folder
+    broker = broker:restart()
+    broker.folder = folder
+    local client = broker:connect()
+    local topic = requests.find(client, "a")
+    for codec = 0, 1 do
+      local answer = requests.produce(client, topic, keyed("c", codec))
+      assert.same({ POLICY_VIOLATION, -1 }, { answer.error_code, answer.base_offset })
+      assert.equal("luka.partitioner=by_region of topic a: the configuration has no partitioner of that name any more",
+        answer.error_message)
+    end
+    local _, lines = broker:log():gsub("warn  luka%.partitioner=by_region of topic a: [^\n]* is refused", "")
+    assert.equal(1, lines)
+    -- Other configs of the topic can be changed all the same.
+    configs.set(client, topic, { ["retention.ms"] = "1000000" })
+    assert.equal(POLICY_VIOLATION, requests.produce(client, topic, keyed "c").error_code)
+    for i = 0, 1 do assert.equal(0, requests.end_offset(client, topic, i)) end
+    configs.set(client, topic, { ["luka.partitioner"] = "none" })
+    assert.equal(NONE, requests.produce(client, topic, keyed "c").error_code)
+    client:close()
+    assert.equal(0, broker:stop())
   end)
 end)
