@@ -43,6 +43,7 @@
 #include "metadata/metastore.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "policy/shared.h"
 #include "replica/manager.h"
 
 enum {
@@ -353,6 +354,7 @@ static int broker_build(struct broker *broker)
                   .metrics = &broker->measure.metrics,
                   .coordinator = broker->coordinator},
   };
+  shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);
   return 0;

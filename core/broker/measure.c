@@ -7,6 +7,7 @@
 #include "log/log_manager.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "policy/shared.h"
 #include "replica/manager.h"
 
 void measure_begin(struct measure *measure)
@@ -24,4 +25,5 @@ void measure_add(struct measure *measure, struct api *api, struct server *server
   metrics_add_source(&measure->metrics, log_cleaner_collect, logs);
   metrics_add_source(&measure->metrics, coordinator_collect, coordinator);
   metrics_add_source(&measure->metrics, pool_collect, pool);
+  metrics_add_source(&measure->metrics, shared_collect, NULL);
 }
