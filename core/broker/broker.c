@@ -43,6 +43,7 @@
 #include "metadata/metastore.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "policy/partitioners.h"
 #include "policy/shared.h"
 #include "replica/manager.h"
 
@@ -155,6 +156,13 @@ static void broker_published(void *arg, const struct metadata_image *image)
   coordinator_published(broker->coordinator, image);
 }
 
+/// The controller's hook: a topic is to have a partitioner. Control thread.
+static int broker_check_partitioner(void *arg, const char *name, char *message)
+{
+  struct broker *broker = arg;
+  return policy_check_partitioner(policy_cache_get(&broker->policies), name, message, CONFIG_MESSAGE_SIZE);
+}
+
 static void broker_loaded(void *arg, int result)
 {
   struct broker *broker = arg;
@@ -216,6 +224,7 @@ static int broker_open_server(struct broker *broker)
   struct connection_callbacks callbacks;
   broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
+  broker->api.policies = &broker->policies;
   broker->api.pool = broker->pool;
   api_callbacks(&broker->api, &callbacks);
   TRY(server_new(&settings, &callbacks, &broker->server));
@@ -293,7 +302,11 @@ static int broker_load(struct broker *broker)
       .cache = &broker->metadata,
       .config = &config->broker,
       .loop = &broker->control,
-      .hooks = {.arg = broker, .apply = broker_apply, .configured = broker_configured, .published = broker_published},
+      .hooks = {.arg = broker,
+                .apply = broker_apply,
+                .configured = broker_configured,
+                .check_partitioner = broker_check_partitioner,
+                .published = broker_published},
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;

@@ -20,6 +20,7 @@
 #include "log/log_manager.h"
 #include "metadata/image.h"
 #include "network/server.h"
+#include "policy/policy.h"
 
 struct broker_config;
 struct broker_options;
@@ -49,6 +50,7 @@ struct broker {
   struct metastore *store;                                  ///< metadata on disk
   struct metadata_cache metadata;                           ///< the image in memory
   bool has_metadata;                                        ///< `metadata` was created
+  struct policy_cache policies;                             ///< functions of the configuration's user
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
   struct coordinator *coordinator;                          ///< groups
