@@ -45,7 +45,12 @@
 #include "network/server.h"
 #include "os/clock.h"
 #include "policy/partitioners.h"
+<<<<<<< HEAD
 #include "policy/runner.h"
+||||||| dd0f33f
+=======
+#include "policy/shared.h"
+>>>>>>> words
 #include "replica/manager.h"
 
 enum {
@@ -381,6 +386,7 @@ static int broker_build(struct broker *broker)
                   .metrics = &broker->measure.metrics,
                   .coordinator = broker->coordinator},
   };
+  shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);
   return 0;

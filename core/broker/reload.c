@@ -17,7 +17,12 @@
 #include "lua/config.h"
 #include "lua/script.h"
 #include "network/server.h"
+<<<<<<< HEAD
 #include "policy/runner.h"
+||||||| dd0f33f
+=======
+#include "policy/shared.h"
+>>>>>>> words
 
 /// Owner: the control thread; `wanted`, `limits` and the report are the pool's while it evaluates.
 struct reloader {
@@ -300,6 +305,7 @@ static void reload_changed(struct controller_reload *change)
   reload_report_keys(report, options->config, reloader->running, reloader->wanted, options->has_log_level);
   reload_report_configs(report, change->before, change->after, reloader->running, reloader->wanted);
   reload_report_topics(report, reloader->running, reloader->wanted, change->blocks);
+  reload_report_policies(report, reloader->running, reloader->wanted);
   reload_report_order(report);
   broker_config_unref(change->before);
   broker_config_unref(change->after);
@@ -307,9 +313,14 @@ static void reload_changed(struct controller_reload *change)
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
   }
+<<<<<<< HEAD
   const struct policy_set *policies = reloader->wanted->policies;
   policy_cache_publish(reloader->settings.policies, policies != NULL ? policy_set_ref(policies) : NULL);
   policy_runners_reload(reloader->settings.runners);
+||||||| dd0f33f
+=======
+  shared_set_memory(reloader->wanted->lua_shared_memory_bytes);
+>>>>>>> words
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {
     script_set_limits(reloader->script, (size_t)reloader->wanted->lua_memory_bytes, reloader->wanted->lua_budget_ms);
