@@ -5,21 +5,26 @@
 
 -- Top to bottom. A list below may only name folders that stand further down here.
 local ORDER = {
-  "broker", "lua", "api", "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire", "event",
-  "os", "base",
+  "broker", "lua", "api", "policy", "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire",
+  "event", "os", "base",
 }
 
 -- What each folder may include beside its own headers.
 local ALLOW = {
   broker = {
-    "lua", "api", "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire", "event", "os",
-    "base",
+    "lua", "api", "policy", "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire", "event",
+    "os", "base",
   },
   -- No api: bindings reach requests through callbacks that broker sets. network: addresses are read by one parser.
-  lua = { "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire", "event", "os", "base" },
-  api = {
-    "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire", "event", "os", "base",
+  lua = {
+    "policy", "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire", "event", "os", "base",
   },
+  api = {
+    "policy", "coordinator", "controller", "replica", "metadata", "network", "log", "record", "wire", "event", "os", "base",
+  },
+  -- No network, no wire: whose request a batch is part of is a callback of api. What runs functions of the user's is a
+  -- class of functions that lua fills in.
+  policy = { "replica", "metadata", "log", "record", "event", "os", "base" },
   -- Not each other: groups know nothing of placement, and the controller nothing of groups. log: groups are read from
   -- their partition's log.
   coordinator = { "replica", "metadata", "log", "record", "wire", "event", "os", "base" },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The partitioners that are there without any Lua; topics choose one by the config luka.partitioner. They cost no trip to
-// a runner: the worker that received a batch asks them.
+// The partitioners that are there without any Lua; topics choose one by the config luka.partitioner. They cost no trip
+// to a runner: the worker that received a batch asks them.
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ enum policy_builtin {
   POLICY_ROUND_ROBIN, ///< "round_robin": one after another
   POLICY_STICKY,      ///< "sticky": a batch stays together, batches go round
   POLICY_HEADER,      ///< "header:NAME": murmur2 of a header's value; without it as murmur2
-  POLICY_RANGE,       ///< "range:a,m,t": by the key's order: below "a" partition 0, from "a" to below "m" partition 1 ...
+  POLICY_RANGE, ///< "range:a,m,t": by the key's order: below "a" partition 0, from "a" to below "m" partition 1 ...
   POLICY_BUILTINS,
 };
 

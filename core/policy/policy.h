@@ -38,18 +38,19 @@ struct policy_counters {
   _Atomic(int64_t) errors;    ///< calls that failed
   _Atomic(int64_t) ns;        ///< processor time of all calls
   _Atomic(int64_t) logged_ms; ///< monotonic time of the last error that was logged: one a second at most
-  _Atomic(char *) last_error; ///< what went wrong last, with file and line; owned, exchanged whole; NULL: nothing yet
+  _Atomic(char *) last_error; ///< what went wrong last, with file and line; NULL: nothing yet. Exchanged whole: a
+                              ///< reader is inside its epoch. Owned: policy_counters_destroy()
 };
 
 /// One function of the user's, or a partitioner of ours.
 struct policy {
-  enum policy_kind kind;           ///< what it is for
-  const char *name;                ///< of a named one "by_region", of a hook "topic.create"; otherwise the topic's name
-  const char *source;              ///< file in which it was given; NULL: built in
-  int line;                        ///< line of that
-  int index;                       ///< its place in the set, by which a VM knows it; -1: built in
-  int builtin;                     ///< enum policy_builtin (policy/partitioners.h) of one of ours, -1: the user's
-  bool is_compiled;                ///< `jit = true`
+  enum policy_kind kind; ///< what it is for
+  const char *name;      ///< of a named one "by_region", of a hook "topic.create"; otherwise the topic's name
+  const char *source;    ///< file in which it was given; NULL: built in
+  int line;              ///< line of that
+  int index;             ///< its place in the set, by which a VM knows it; -1: built in
+  int builtin;           ///< enum policy_builtin (policy/partitioners.h) of one of ours, -1: the user's
+  bool is_compiled;      ///< `jit = true`
   struct policy_counters *counters; ///< owned by the set
 };
 
@@ -87,7 +88,7 @@ struct policy_set {
   int policy_count;                    ///< how many
   const struct policy_topic *topics;   ///< sorted by name (bytewise)
   int topic_count;                     ///< how many
-  const struct policy *const *named;   ///< partitioners by name, ours and the user's, sorted (bytewise)
+  const struct policy *const *named;   ///< partitioners of the user's by name, sorted (bytewise)
   int named_count;                     ///< how many
   const struct policy_view *views;     ///< sorted by name (bytewise)
   int view_count;                      ///< how many
@@ -110,19 +111,24 @@ struct policy_cache {
   _Atomic(const struct policy_set *) current; ///< NULL: there are no policies at all
 };
 
-/// The current set, or NULL; borrowed until the calling thread leaves its epoch.
+/// The current set, or NULL; borrowed until the calling thread leaves its epoch. Only the control thread may take a
+/// reference to what it got here: for any other the last one may have gone meanwhile.
 const struct policy_set *policy_cache_get(const struct policy_cache *cache);
 
-/// Replaces it. Control thread, or start-up. `set` is taken; NULL: none.
+/// Replaces it. Control thread, or start-up. The caller's reference to `set` is taken; NULL: none.
 void policy_cache_publish(struct policy_cache *cache, const struct policy_set *set);
 
+/// Shared. Whoever makes a set begins with `refs` 1. Any thread; the last unref retires it, and `free_fn` runs when no
+/// thread inside its epoch can see it any more, on whichever thread.
 const struct policy_set *policy_set_ref(const struct policy_set *set);
 void policy_set_unref(const struct policy_set *set);
 
 /// What holds for a topic; NULL: nothing. `set` may be NULL.
 const struct policy_topic *policy_set_topic(const struct policy_set *set, const char *name, size_t length);
 
-/// A partitioner by the name that the config luka.partitioner gives; ours are found with `set` NULL too. NULL: no such.
+/// A partitioner by the name that the config luka.partitioner gives; NULL: no such. Ours come first, are not in the set
+/// and are found with `set` NULL too; "header:NAME" and "range:..." give those with what they are told in the name,
+/// which is the caller's to read (policy/partitioners.h).
 const struct policy *policy_set_named(const struct policy_set *set, const char *name, size_t length);
 
 /// A view by its name; NULL: no such.
@@ -130,3 +136,6 @@ const struct policy_view *policy_set_view(const struct policy_set *set, const ch
 
 /// Counts calls, and an error if there is one (NULL: none), which is logged at most once a second. Any thread.
 void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error);
+
+/// Frees what the counters of a policy own; the struct itself is its set's. When nobody can see the set any more.
+void policy_counters_destroy(struct policy_counters *counters);

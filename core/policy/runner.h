@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads that run policies on records, beside the workers: a function of the user's that is slow, or never returns, holds
-// up nobody's connection. There are as many as workers, started when a set with policies of the user's comes.
+// Threads that run policies on records, beside the workers: a function of the user's that is slow, or never returns,
+// holds up nobody's connection. There are as many as workers, started when a set with policies of the user's comes.
 //
 //   worker: policy_runner_submit(job) -> queue of the partition's home -> runner: job->run(job, vm) -> mail -> worker
 //
@@ -32,11 +32,11 @@ struct policy_runners;
 /// Something to be done by a runner. On the heap of its own, as it may be abandoned: the runner's from submit until
 /// `done`, or for ever.
 struct policy_job {
-  struct list node;           ///< private: in a queue
-  struct mail mail;           ///< private: carries `done`
-  _Atomic(int) state;         ///< private: waits, runs, done, abandoned
-  struct event_loop *reply;   ///< loop of `done`
-  int result;                 ///< out: 0; ERR_SCRIPT: the VM cannot be made, or the job was abandoned; `failure` tells
+  struct list node;         ///< private: in a queue
+  struct mail mail;         ///< private: carries `done`
+  _Atomic(int) state;       ///< private: waits, runs, done, abandoned
+  struct event_loop *reply; ///< loop of `done`
+  int result;               ///< out: 0; ERR_SCRIPT: the VM cannot be made, or the job was abandoned; `failure` tells
   struct policy_failure failure; ///< out
 
   /// Does the work, on a runner's thread, outside the epoch; may wait for disks and take long.

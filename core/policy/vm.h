@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs policies on records. core/lua makes one of two Lua states (one interpreted with budgets, one compiled), specs
-// make one of C functions; nothing in core/policy knows which. A VM belongs to one thread.
+// What runs policies on records. core/lua makes one of two Lua states (one interpreted with budgets, one compiled),
+// specs make one of C functions; nothing in core/policy knows which. A VM belongs to one thread.
 //
 // Records come as an array of plain structs that both C and the FFI of LuaJIT read, and what is to become of each is
 // written to an array of the same length.
@@ -42,17 +42,17 @@ enum policy_action {
 
 /// A record that a policy made. Bytes are in the output's arena, or those of the record that came in.
 struct policy_record {
-  int64_t timestamp;       ///< ms
-  const uint8_t *key;      ///< NULL: null
-  const uint8_t *value;    ///< NULL: null
-  const uint8_t *headers;  ///< as they are in a batch: `header_count` of varint-prefixed names and values
-  int32_t key_size;        ///< bytes, -1: null
-  int32_t value_size;      ///< bytes, -1: null
-  int32_t header_count;    ///< headers
-  int32_t headers_size;    ///< bytes at `headers`
-  const char *topic;       ///< of one that was emitted: for which topic; NULL: one more for the batch's own partition
-  int32_t partition;       ///< of one that was emitted: for which partition; -1: as its key says
-  int32_t from;            ///< index of the record that it was made of
+  int64_t timestamp;      ///< ms
+  const uint8_t *key;     ///< NULL: null
+  const uint8_t *value;   ///< NULL: null
+  const uint8_t *headers; ///< as they are in a batch: `header_count` of varint-prefixed names and values
+  int32_t key_size;       ///< bytes, -1: null
+  int32_t value_size;     ///< bytes, -1: null
+  int32_t header_count;   ///< headers
+  int32_t headers_size;   ///< bytes at `headers`
+  const char *topic;      ///< of one that was emitted: for which topic; NULL: one more for the batch's own partition
+  int32_t partition;      ///< of one that was emitted: for which partition; -1: as its key says
+  int32_t from;           ///< index of the record that it was made of
 };
 
 struct policy_reject {
@@ -81,9 +81,9 @@ struct policy_failure {
 
 /// Seen by other threads while a call runs (policy/runner.c looks whether it comes to an end).
 struct policy_progress {
-  _Atomic(int64_t) calls;                 ///< rises with each call; odd while one runs
-  _Atomic(int64_t) record;                ///< index of the record at hand: a budget is one record's
-  _Atomic(const struct policy *) policy;  ///< which
+  _Atomic(int64_t) calls;                ///< rises with each call; odd while one runs
+  _Atomic(int64_t) record;               ///< index of the record at hand: a budget is one record's
+  _Atomic(const struct policy *) policy; ///< which
 };
 
 struct policy_vm_class {

@@ -55,6 +55,7 @@ int batch_iterator_next(struct batch_iterator *iterator, struct record_view *out
       .key = record.key,
       .value = record.value,
       .headers = record.headers,
+      .body = record.body,
       .key_size = record.key_size,
       .value_size = record.value_size,
       .header_count = record.header_count,

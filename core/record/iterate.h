@@ -29,6 +29,7 @@ struct record_view {
   const uint8_t *key;      ///< NULL: null
   const uint8_t *value;    ///< NULL: null
   const uint8_t *headers;  ///< all headers as they are in the batch; well-formed
+  const uint8_t *body;     ///< the record from its key's length to the end of its headers, as it is in the batch
   int32_t key_size;        ///< bytes, -1: null
   int32_t value_size;      ///< bytes, -1: null
   int32_t header_count;    ///< headers

@@ -22,6 +22,7 @@ struct record_fields {
   const uint8_t *key;      ///< NULL: null
   const uint8_t *value;    ///< NULL: null
   const uint8_t *headers;  ///< the first header
+  const uint8_t *body;     ///< where the key's length is
   const uint8_t *end;      ///< one past the record, and past its headers
   int64_t timestamp_delta; ///< ms, relative to the batch's base timestamp
   int32_t offset_delta;    ///< relative to the batch's base offset
@@ -99,7 +100,9 @@ static inline bool record_parse(const uint8_t *at, const uint8_t *end, struct re
   if (taken < 0) {
     return false;
   }
-  at = record_take_bytes(at + taken, end, &out->key, &out->key_size);
+  at += taken;
+  out->body = at;
+  at = record_take_bytes(at, end, &out->key, &out->key_size);
   if (at == NULL) {
     return false;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fuzz target: bytes from a client or a disk as record batches. The first byte picks the rules and whether the CRC is
-// made right first, without which nothing behind it would ever be reached. What validation accepts has to be readable.
+// made right first, without which nothing behind it would ever be reached. What validation accepts has to be readable,
+// and what is readable can be divided and written anew.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include "record/codec.h"
 #include "record/iterate.h"
 #include "record/recompress.h"
+#include "record/split.h"
 #include "record/validate.h"
 
 enum {
@@ -86,6 +88,41 @@ static void repack(const uint8_t *bytes, size_t size)
   record_buffer_destroy(&out);
 }
 
+/// Divides whatever can be read, and writes it anew without every third record.
+static void divide(const uint8_t *bytes, size_t size, int codec)
+{
+  enum { PARTITIONS = 3 };
+  struct batch_records records = {0};
+  if (batch_records_open(&records, bytes, size, FUZZ_UNPACK_BYTES) == 0) {
+    int32_t *chosen = mem_array((size_t)records.count + 1, sizeof *chosen);
+    bool *is_gone = mem_array((size_t)records.count + 1, sizeof *is_gone);
+    for (int32_t i = 0; i < records.count; i++) {
+      chosen[i] = (int32_t)((uint32_t)records.records[i].value_size % PARTITIONS);
+      is_gone[i] = i % 3 == 1;
+    }
+    struct batch_packing packing = {.codec = codec, .level = CODEC_LEVEL_DEFAULT, .limit_bytes = FUZZ_UNPACK_BYTES};
+    struct batch_split split = {0};
+    struct record_buffer out = {0};
+    if (batch_split(&split, &records, chosen, PARTITIONS, 1, &packing) == 0) {
+      int count = 0;
+      for (int32_t i = 0; i < split.count; i++) {
+        CHECK(batch_check(split.shares[i].bytes, split.shares[i].size, NULL) == 0);
+        CHECK(read_all(split.shares[i].bytes, split.shares[i].size) == split.shares[i].count);
+        count += split.shares[i].count;
+      }
+      CHECK(count == records.count);
+    }
+    if (batch_rewrite(&records, is_gone, NULL, &packing, &out) == 0) {
+      CHECK(read_all(out.bytes, out.size) == records.count - (records.count + 1) / 3);
+    }
+    record_buffer_destroy(&out);
+    batch_split_destroy(&split);
+    mem_free(is_gone);
+    mem_free(chosen);
+  }
+  batch_records_close(&records);
+}
+
 static void correct_crc(uint8_t *bytes, size_t size)
 {
   if (size < BATCH_HEADER_SIZE) {
@@ -122,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       .refuses_zstd = (choice & FUZZ_OLD_REQUEST) != 0,
   };
   read_all(bytes, size);
+  divide(bytes, size, choice % CODEC_COUNT);
   struct arena arena = {0};
   struct batch_verdict verdict;
   int result = batch_validate(bytes, size, &rules, &arena, &verdict);

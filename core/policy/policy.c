@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sets of policies: who refers to them, what is found in them by name, and the counts of each policy.
+//
+// A set is in the cache with one reference. Threads inside their epoch read it there without one; the last reference
+// that goes retires it, so that they may finish. Who needs a set longer than that, runners, is given a reference by the
+// control thread, which alone takes the cache's away.
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/slog.h"
+#include "os/clock.h"
+#include "policy/partitioners.h"
+
+enum { POLICY_LOG_INTERVAL_MS = 1000 }; // an error of a policy is logged no more often
+
+/// The text of an error. It comes first: whoever frees a set may free it by the pointer that the counters have.
+struct policy_error {
+  char text[POLICY_TEXT_SIZE];  ///< one line
+  struct epoch_retired retired; ///< readers of the text are inside their epoch
+};
+
+static struct policy_counters policy_builtin_counters[POLICY_BUILTINS];
+
+#define POLICY_BUILTIN(id, text)      \
+  [id] = {.kind = POLICY_PARTITIONER, \
+          .name = (text),             \
+          .index = -1,                \
+          .builtin = (id),            \
+          .counters = &policy_builtin_counters[id]}
+
+/// Ours. Those that have a parameter are found by what comes before it, colon included.
+static const struct policy policy_builtins[POLICY_BUILTINS] = {
+    POLICY_BUILTIN(POLICY_MURMUR2, "murmur2"),         POLICY_BUILTIN(POLICY_CRC32, "consistent"),
+    POLICY_BUILTIN(POLICY_ROUND_ROBIN, "round_robin"), POLICY_BUILTIN(POLICY_STICKY, "sticky"),
+    POLICY_BUILTIN(POLICY_HEADER, "header:"),          POLICY_BUILTIN(POLICY_RANGE, "range:"),
+};
+
+// ---- references ----
+
+const struct policy_set *policy_cache_get(const struct policy_cache *cache)
+{
+  return atomic_load_explicit(&cache->current, memory_order_acquire);
+}
+
+void policy_cache_publish(struct policy_cache *cache, const struct policy_set *set)
+{
+  const struct policy_set *before = atomic_exchange(&cache->current, set);
+  if (before != NULL) {
+    policy_set_unref(before);
+  }
+}
+
+const struct policy_set *policy_set_ref(const struct policy_set *set)
+{
+  // Counted though it is otherwise immutable.
+  struct policy_set *counted = (struct policy_set *)(uintptr_t)set;
+  int32_t before = atomic_fetch_add_explicit(&counted->refs, 1, memory_order_relaxed);
+  CHECK(before > 0);
+  return set;
+}
+
+static void policy_set_free(struct epoch_retired *retired)
+{
+  struct policy_set *set = CONTAINER_OF(retired, struct policy_set, retired);
+  set->free_fn(set);
+}
+
+void policy_set_unref(const struct policy_set *set)
+{
+  struct policy_set *counted = (struct policy_set *)(uintptr_t)set;
+  int32_t before = atomic_fetch_sub_explicit(&counted->refs, 1, memory_order_acq_rel);
+  CHECK(before > 0);
+  if (before == 1) {
+    epoch_retire(&counted->retired, policy_set_free);
+  }
+}
+
+// ---- names ----
+
+/// The place in a sorted array of structs, or of pointers to structs, that have their name first.
+static int policy_compare(const char *text, const char *name, size_t length)
+{
+  int order = strncmp(text, name, length);
+  return order != 0 ? order : text[length] != '\0';
+}
+
+const struct policy_topic *policy_set_topic(const struct policy_set *set, const char *name, size_t length)
+{
+  int low = 0;
+  int high = set != NULL ? set->topic_count : 0;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    int order = policy_compare(set->topics[middle].name, name, length);
+    if (order == 0) {
+      return &set->topics[middle];
+    }
+    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
+  }
+  return NULL;
+}
+
+const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length)
+{
+  int low = 0;
+  int high = set != NULL ? set->view_count : 0;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    int order = policy_compare(set->views[middle].name, name, length);
+    if (order == 0) {
+      return &set->views[middle];
+    }
+    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
+  }
+  return NULL;
+}
+
+static const struct policy *policy_builtin_named(const char *name, size_t length)
+{
+  for (int i = 0; i < POLICY_BUILTINS; i++) {
+    const char *ours = policy_builtins[i].name;
+    size_t size = strlen(ours);
+    bool has_parameter = ours[size - 1] == ':';
+    if ((has_parameter ? length > size : length == size) && memcmp(ours, name, size) == 0) {
+      return &policy_builtins[i];
+    }
+  }
+  return NULL;
+}
+
+const struct policy *policy_set_named(const struct policy_set *set, const char *name, size_t length)
+{
+  const struct policy *ours = policy_builtin_named(name, length);
+  int low = 0;
+  int high = ours == NULL && set != NULL ? set->named_count : 0;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    int order = policy_compare(set->named[middle]->name, name, length);
+    if (order == 0) {
+      return set->named[middle];
+    }
+    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
+  }
+  return ours;
+}
+
+// ---- counts ----
+
+static void policy_error_free(struct epoch_retired *retired)
+{
+  mem_free(CONTAINER_OF(retired, struct policy_error, retired));
+}
+
+static void policy_keep_error(struct policy_counters *counters, const char *text)
+{
+  struct policy_error *error = mem_alloc(sizeof *error);
+  snprintf(error->text, sizeof error->text, "%s", text);
+  char *before = atomic_exchange(&counters->last_error, error->text);
+  if (before != NULL) {
+    epoch_retire(&CONTAINER_OF(before, struct policy_error, text)->retired, policy_error_free);
+  }
+}
+
+void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error)
+{
+  struct policy_counters *counters = policy->counters;
+  atomic_fetch_add_explicit(&counters->calls, calls, memory_order_relaxed);
+  atomic_fetch_add_explicit(&counters->ns, ns, memory_order_relaxed);
+  if (error == NULL) {
+    return;
+  }
+  int64_t nth = atomic_fetch_add_explicit(&counters->errors, 1, memory_order_relaxed) + 1;
+  policy_keep_error(counters, error);
+  int64_t now_ms = clock_mono_ms();
+  int64_t last_ms = atomic_load_explicit(&counters->logged_ms, memory_order_relaxed);
+  // Zero: never. Of threads that see the same time one logs.
+  if ((last_ms == 0 || now_ms - last_ms >= POLICY_LOG_INTERVAL_MS) &&
+      atomic_compare_exchange_strong(&counters->logged_ms, &last_ms, now_ms)) {
+    slog_warn("%s (error %lld of this policy)", error, (long long)nth);
+  }
+}
+
+void policy_counters_destroy(struct policy_counters *counters)
+{
+  mem_free(atomic_exchange(&counters->last_error, NULL));
+}
