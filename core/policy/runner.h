@@ -35,7 +35,7 @@ struct policy_job {
   struct list node;         ///< private: in a queue
   struct mail mail;         ///< private: carries `done`
   _Atomic(int) state;       ///< private: waits, runs, done, abandoned
-  struct event_loop *reply; ///< loop of `done`
+  struct event_loop *reply; ///< loop of `done`; NULL: it is called where the job ran, inside the epoch
   int result;               ///< out: 0; ERR_SCRIPT: the VM cannot be made, or the job was abandoned; `failure` tells
   struct policy_failure failure; ///< out
 
@@ -67,6 +67,10 @@ void policy_runners_reload(struct policy_runners *runners);
 /// Queues a job at the home of a partition. Any thread that is a loop.
 void policy_runners_submit(struct policy_runners *runners, const struct uuid *topic_id, int32_t partition,
                            struct policy_job *job);
+
+/// Queues a job at the runner for what may take minutes (`archive` copies a segment), which has a thread and a VM of
+/// its own and is not watched: it is started by the first such job. Any thread.
+void policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
 
 /// Source of metrics "policy.*" (base/metrics.h). Any thread.
 void policy_runners_collect(void *arg, struct metric_samples *out);
