@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "policy/policy.h"
+#include "policy/runner.h"
 #include "record/batch.h"
 #include "record/codec.h"
 #include "record/message_set.h"
@@ -42,13 +43,13 @@ static int call(struct policy_fetch *fetch, const struct policy *policy, const c
                 const struct record_view *records, int32_t count, struct policy_output *output)
 {
   const struct policy_batch batch = {fetch->topic, fetch->partition, count, records};
-  const struct batch_iterator *iterator = &fetch->records.iterator;
+  const struct batch_iterator *iterator = &fetch->job->scratch->records.iterator;
   *output = (struct policy_output){
-      .arena = &fetch->arena,
-      .actions = arena_zalloc(&fetch->arena, (size_t)count),
+      .arena = &fetch->job->scratch->arena,
+      .actions = arena_zalloc(&fetch->job->scratch->arena, (size_t)count),
       .limit_bytes = FETCH_MADE_BYTES + 2 * (int64_t)(iterator->header.size + iterator->unpacked.size),
   };
-  TRY(fetch->vm->class->transform(fetch->vm, policy, &batch, fetch->client, output, &fetch->failure));
+  TRY(policy_job_transform(fetch->job, fetch->vm, policy, &batch, fetch->client, output, &fetch->failure));
   if (output->reject_count > 0) {
     fail(fetch, policy, word, output->rejects[0].index, output->rejects[0].text);
     return ERR_PERMISSION;
@@ -59,8 +60,8 @@ static int call(struct policy_fetch *fetch, const struct policy *policy, const c
 static int ask_where(struct policy_fetch *fetch, struct fetch_decision *decision)
 {
   struct policy_output output;
-  int32_t count = fetch->records.count;
-  TRY(call(fetch, fetch->where, "view", fetch->records.records, count, &output));
+  int32_t count = fetch->job->scratch->records.count;
+  TRY(call(fetch, fetch->where, "view", fetch->job->scratch->records.records, count, &output));
   for (int32_t i = 0; i < count; i++) {
     if (output.actions[i] != POLICY_KEEP && output.actions[i] != POLICY_DROP) {
       return fail(fetch, fetch->where, "view", i, "records can be shown or not, and not changed");
@@ -73,7 +74,7 @@ static int ask_where(struct policy_fetch *fetch, struct fetch_decision *decision
 
 static const struct record_edit *make_edit(struct policy_fetch *fetch, const struct policy_record *record)
 {
-  struct record_edit *edit = arena_alloc(&fetch->arena, sizeof *edit);
+  struct record_edit *edit = arena_alloc(&fetch->job->scratch->arena, sizeof *edit);
   *edit = (struct record_edit){
       .key = record->key,
       .value = record->value,
@@ -100,7 +101,8 @@ static int take_action(struct policy_fetch *fetch, const struct policy_output *o
       return 0;
     case POLICY_REPLACE:
       if (decision->edits == NULL) {
-        decision->edits = arena_zalloc(&fetch->arena, (size_t)fetch->records.count * sizeof(void *));
+        decision->edits =
+            arena_zalloc(&fetch->job->scratch->arena, (size_t)fetch->job->scratch->records.count * sizeof(void *));
       }
       decision->edits[place] = make_edit(fetch, &output->replaced[index]);
       return 0;
@@ -112,13 +114,13 @@ static int take_action(struct policy_fetch *fetch, const struct policy_output *o
 /// Asks `transform_fetch` about the records that are left.
 static int ask_transform(struct policy_fetch *fetch, struct fetch_decision *decision)
 {
-  const struct batch_records *records = &fetch->records;
+  const struct batch_records *records = &fetch->job->scratch->records;
   const struct record_view *left = records->records;
   int32_t count = records->count - decision->gone_count;
   int32_t *places = NULL;
   if (count < records->count) {
-    struct record_view *copies = arena_alloc(&fetch->arena, (size_t)count * sizeof *copies);
-    places = arena_alloc(&fetch->arena, (size_t)count * sizeof *places);
+    struct record_view *copies = arena_alloc(&fetch->job->scratch->arena, (size_t)count * sizeof *copies);
+    places = arena_alloc(&fetch->job->scratch->arena, (size_t)count * sizeof *places);
     int32_t at = 0;
     for (int32_t i = 0; i < records->count; i++) {
       if (!decision->is_gone[i]) {
@@ -242,8 +244,8 @@ static int add_messages(struct policy_fetch *fetch, const uint8_t *bytes, size_t
 /// Whether a client of an old format, which has no spans, gets on with what is left of a batch.
 static bool has_wanted(const struct policy_fetch *fetch, const struct fetch_decision *decision)
 {
-  for (int32_t i = 0; i < fetch->records.count; i++) {
-    if (!decision->is_gone[i] && fetch->records.records[i].offset >= fetch->first_offset) {
+  for (int32_t i = 0; i < fetch->job->scratch->records.count; i++) {
+    if (!decision->is_gone[i] && fetch->job->scratch->records.records[i].offset >= fetch->first_offset) {
       return true;
     }
   }
@@ -254,16 +256,18 @@ static bool has_wanted(const struct policy_fetch *fetch, const struct fetch_deci
 static int add_decided(struct policy_fetch *fetch, const struct fetch_decision *decision, const uint8_t *bytes,
                        size_t size)
 {
-  if (decision->gone_count == fetch->records.count || (fetch->magic < FETCH_FORMAT && !has_wanted(fetch, decision))) {
+  if (decision->gone_count == fetch->job->scratch->records.count ||
+      (fetch->magic < FETCH_FORMAT && !has_wanted(fetch, decision))) {
     return add_to_stretch(fetch, bytes);
   }
   if (decision->gone_count > 0 || decision->edits != NULL) {
     const struct batch_packing packing = {
-        .codec = fetch->records.iterator.header.attributes & BATCH_CODEC_MASK,
+        .codec = fetch->job->scratch->records.iterator.header.attributes & BATCH_CODEC_MASK,
         .level = CODEC_LEVEL_DEFAULT,
         .limit_bytes = FETCH_BYTES_MAX,
     };
-    int result = batch_rewrite(&fetch->records, decision->is_gone, decision->edits, &packing, &fetch->written);
+    int result =
+        batch_rewrite(&fetch->job->scratch->records, decision->is_gone, decision->edits, &packing, &fetch->written);
     if (result == ERR_INVALID || result == ERR_BATCH_TOO_LARGE) {
       return fail(fetch, fetch->transform != NULL ? fetch->transform : fetch->where, "transform_fetch", -1,
                   error_last()->message);
@@ -291,16 +295,17 @@ int policy_fetch_batch(struct policy_fetch *fetch, const uint8_t *bytes, size_t 
   if (fetch->where == NULL && fetch->transform == NULL && fetch->magic >= FETCH_FORMAT) {
     return add_batch(fetch, bytes, size);
   }
-  arena_reset(&fetch->arena);
-  TRY(batch_records_open(&fetch->records, bytes, size, work_limit));
-  struct fetch_decision decision = {.is_gone = arena_zalloc(&fetch->arena, (size_t)fetch->records.count + 1)};
-  if (fetch->where != NULL && fetch->records.count > 0) {
+  arena_reset(&fetch->job->scratch->arena);
+  TRY(batch_records_open(&fetch->job->scratch->records, bytes, size, work_limit));
+  struct fetch_decision decision = {
+      .is_gone = arena_zalloc(&fetch->job->scratch->arena, (size_t)fetch->job->scratch->records.count + 1)};
+  if (fetch->where != NULL && fetch->job->scratch->records.count > 0) {
     TRY(ask_where(fetch, &decision));
   }
-  if (fetch->transform != NULL && decision.gone_count < fetch->records.count) {
+  if (fetch->transform != NULL && decision.gone_count < fetch->job->scratch->records.count) {
     TRY(ask_transform(fetch, &decision));
   }
-  fetch->unpacked_bytes += size + fetch->records.iterator.unpacked.size;
+  fetch->unpacked_bytes += size + fetch->job->scratch->records.iterator.unpacked.size;
   int more = add_decided(fetch, &decision, bytes, size);
   return more > 0 && fetch->unpacked_bytes >= FETCH_UNPACKED_MAX ? 0 : more;
 }
@@ -324,7 +329,5 @@ void policy_fetch_destroy(struct policy_fetch *fetch)
 {
   record_buffer_destroy(&fetch->out);
   record_buffer_destroy(&fetch->written);
-  batch_records_close(&fetch->records);
   down_convert_destroy(&fetch->convert);
-  arena_destroy(&fetch->arena);
 }

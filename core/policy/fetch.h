@@ -21,13 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "policy/vm.h"
 #include "record/buffer.h"
 #include "record/down_convert.h"
-#include "record/split.h"
 
 struct policy;
+struct policy_job;
 
 /// Offsets of which the client gets no record, at the end of what was looked at so far.
 struct policy_stretch {
@@ -40,6 +39,7 @@ struct policy_stretch {
 
 /// Embed it. What the caller sets is borrowed until the end.
 struct policy_fetch {
+  struct policy_job *job;             ///< in: that calls; its scratch is used
   struct policy_vm *vm;               ///< in: of the calling thread
   const struct policy *where;         ///< in: which records a view has; NULL: all
   const struct policy *transform;     ///< in: `transform_fetch` of the topic; NULL: none
@@ -56,21 +56,20 @@ struct policy_fetch {
   struct policy_failure failure; ///< out: why, with ERR_SCRIPT and ERR_PERMISSION
 
   struct policy_stretch stretch; ///< private: not written yet
-  struct batch_records records;  ///< private: of the batch at hand
   struct record_buffer written;  ///< private: the batch written anew
   struct down_convert convert;   ///< private: for old formats
-  struct arena arena;            ///< private: for one batch
   size_t unpacked_bytes;         ///< private: of all batches so far
 };
 
-/// Adds what the client is to see of a stored batch. What is there already stays right, whatever is returned.
+/// Adds what the client is to see of a stored batch. What is there already stays right, whatever is returned but
+/// ERR_CLOSED.
 ///
 /// @param bytes  a whole stored batch of format 2
 /// @param size   exactly its bytes
 /// @return 1, 0 (the answer is full, or the rest is for the next fetch: finish it), ERR_SCRIPT (a policy failed),
-///         ERR_PERMISSION (a policy refuses the client), ERR_UNSUPPORTED_CODEC (zstd in an old format),
-///         ERR_BATCH_TOO_LARGE, ERR_TRUNCATED, ERR_CORRUPT_BATCH, ERR_UNSUPPORTED_FORMAT, ERR_DECOMPRESS,
-///         ERR_INVALID_RECORD, ERR_LIMIT, ERR_NOMEM
+///         ERR_PERMISSION (a policy refuses the client), ERR_CLOSED (the job was abandoned: touch nothing more),
+///         ERR_UNSUPPORTED_CODEC (zstd in an old format), ERR_BATCH_TOO_LARGE, ERR_TRUNCATED, ERR_CORRUPT_BATCH,
+///         ERR_UNSUPPORTED_FORMAT, ERR_DECOMPRESS, ERR_INVALID_RECORD, ERR_LIMIT, ERR_NOMEM
 int policy_fetch_batch(struct policy_fetch *fetch, const uint8_t *bytes, size_t size);
 
 /// Whether finishing gives the client anything, so that an error is for the fetch that begins with it.
