@@ -27,6 +27,8 @@ struct fetch_sessions;
 struct log_manager;
 struct metadata_cache;
 struct metric_samples;
+struct policy_cache;
+struct policy_runners;
 struct pool;
 struct replica_manager;
 struct request;
@@ -70,6 +72,8 @@ struct api {
   struct replica_manager *replicas; ///< partitions with a replica here
   struct log_manager *logs;         ///< data directories
   struct pool *pool;                ///< for what waits for disks
+  struct policy_cache *policies;    ///< functions of the user's; NULL: there never are any
+  struct policy_runners *runners;   ///< threads that run them; with `policies`
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 
