@@ -8,6 +8,7 @@
 #include "base/crc.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "record/split.h"
 
 enum {
   SNAPSHOT_VERSION = 1,
@@ -166,6 +167,13 @@ static int32_t sequence_add(int32_t sequence, int32_t distance)
   return (int32_t)(((uint32_t)sequence + (uint32_t)distance) & INT32_MAX);
 }
 
+/// Whether a share comes after the last one.
+static bool is_beyond(int32_t last_sequence, int32_t first_sequence)
+{
+  uint32_t distance = ((uint32_t)first_sequence - (uint32_t)last_sequence) & INT32_MAX;
+  return distance > 0 && distance <= INT32_MAX - (uint32_t)SHARE_SEQUENCES_BACK;
+}
+
 int producers_check(const struct producers *producers, struct producer_append *batch)
 {
   const struct producer *producer = find(producers, batch->producer_id);
@@ -178,6 +186,8 @@ int producers_check(const struct producers *producers, struct producer_append *b
   }
   int32_t last_sequence = sequence_add(batch->first_sequence, batch->offset_delta);
   int32_t expected = 0;
+  bool is_share = batch_is_share_producer_id(producer->id);
+  bool is_next = is_share || batch->first_sequence == expected;
   if (batch->epoch == producer->epoch && producer->count > 0) {
     for (int i = 0; i < producer->count; i++) {
       const struct producer_batch *stored = &producer->batches[i];
@@ -187,9 +197,11 @@ int producers_check(const struct producers *producers, struct producer_append *b
         return PRODUCER_DUPLICATE;
       }
     }
-    expected = sequence_add(producer->batches[producer->count - 1].last_sequence, 1);
+    int32_t last = producer->batches[producer->count - 1].last_sequence;
+    expected = sequence_add(last, 1);
+    is_next = is_share ? is_beyond(last, batch->first_sequence) : batch->first_sequence == expected;
   }
-  if (batch->first_sequence != expected) {
+  if (!is_next) {
     return error_set(ERR_OUT_OF_ORDER_SEQUENCE,
                      "producer %" PRId64 ": sequence %" PRId32 " came where %" PRId32 " was due", producer->id,
                      batch->first_sequence, expected);

@@ -10,6 +10,15 @@
 //   same epoch                                   has to follow the last sequence; 0 follows INT32_MAX
 //   producer id that is not known                any sequence: its state may have expired
 //
+// A partitioner of the broker's divides the batches of one producer among partitions; each gets shares, of ids from
+// 2^62 on (record/split.h), and others get what comes between. For such ids:
+//
+//   newer epoch                                  any sequence
+//   same epoch                                   has to be beyond the last sequence
+//
+// "Beyond" is modulo 2^31, and no more than SHARE_SEQUENCES_BACK before the last sequence is what lies behind it: so
+// much is far more than a producer can have under way, and everything else is ahead.
+//
 // A producer is forgotten when it has not written for producer.id.expiration.ms of the broker's clock, counted from the
 // start of the broker for what was written before; the times in records do not matter. At most PRODUCERS_MAX are
 // remembered; for one more the one that was silent longest is forgotten. One whose transaction is open stays: the last
@@ -32,9 +41,10 @@
 #include "base/list.h"
 
 enum {
-  PRODUCER_BATCHES = 5,   ///< batches remembered of each producer; Kafka's number, clients rely on it
-  PRODUCERS_MAX = 50000,  ///< producers remembered in one log
-  PRODUCER_DUPLICATE = 1, ///< verdict: the batch is stored already
+  PRODUCER_BATCHES = 5,           ///< batches remembered of each producer; Kafka's number, clients rely on it
+  PRODUCERS_MAX = 50000,          ///< producers remembered in one log
+  PRODUCER_DUPLICATE = 1,         ///< verdict: the batch is stored already
+  SHARE_SEQUENCES_BACK = 1 << 28, ///< sequences that count as older than the last, for ids of shares
 };
 
 /// A batch that was stored.

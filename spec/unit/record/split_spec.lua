@@ -1,110 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Batches divided among partitions and written anew: what comes out holds the same records as what went in.
+-- Batches divided among partitions and written anew.
 local ffi = require "ffi"
+local bit = require "bit"
 local unit = require "spec.support.unit"
 local batches = require "spec.unit.record.batches"
+local splits = require "spec.unit.record.splits"
 
 local C = batches.C
-unit.load "record/split.h"
-
-local LARGE = 100000000
+local split, rewrite, edit_of = splits.split, splits.rewrite, splits.edit_of
+local with_records, open_error, keys_of, content = splits.with_records, splits.open_error, splits.keys_of, splits.content
+local LARGE, packing = splits.LARGE, splits.packing
 local MAX, MIN = 0x7fffffffffffffffLL, -0x7fffffffffffffffLL - 1
-
-local function packing(codec, limit)
-  return ffi.new("struct batch_packing", { codec = codec or 0, level = C.CODEC_LEVEL_DEFAULT,
-    limit_bytes = limit or LARGE })
-end
-
---- Calls `use` with the open records of a batch; asserts that they open.
-local function with_records(bytes, use)
-  local records = ffi.new "struct batch_records"
-  local copy = unit.buffer(bytes)
-  assert.equal("0", batches.name(C.batch_records_open(records, copy, #bytes, LARGE)))
-  use(records)
-  C.batch_records_close(records)
-end
-
-local function open_error(bytes, limit)
-  local records = ffi.new "struct batch_records"
-  local copy = unit.buffer(bytes)
-  local code = C.batch_records_open(records, copy, #bytes, limit or LARGE)
-  C.batch_records_close(records)
-  return batches.name(code)
-end
-
---- Divides; the result lists { partition, count, bytes, header, records }, or is nil and the error's name.
-local function split(bytes, chosen, options)
-  local o = options or {}
-  local result, err = {}, nil
-  with_records(bytes, function(records)
-    assert.equal(#chosen, records.count)
-    local array, out = ffi.new("int32_t[?]", #chosen + 1, chosen), o.split or ffi.new "struct batch_split"
-    local code = C.batch_split(out, records, array, o.partitions or 8, o.addressed or 3, packing(o.codec, o.limit))
-    if code < 0 then err = batches.name(code) end
-    for i = 0, code == 0 and out.count - 1 or -1 do
-      local share = out.shares[i]
-      local text = ffi.string(share.bytes, share.size)
-      local _, header = batches.header(text)
-      result[i + 1] = { partition = share.partition, count = share.count, first = share.first, bytes = text,
-        header = header, max_timestamp = share.max_timestamp }
-    end
-    if not o.split then C.batch_split_destroy(out) end
-  end)
-  if err then return nil, err end
-  for _, share in ipairs(result) do
-    assert.equal("0", batches.check(share.bytes))
-    share.records = assert(batches.read(share.bytes, LARGE))
-  end
-  return result
-end
-
---- Writes anew; `gone` and `edits` by index from 1.
-local function rewrite(bytes, gone, edits, options)
-  local o = options or {}
-  local text, err
-  with_records(bytes, function(records)
-    local out = ffi.new "struct record_buffer"
-    local is_gone, pointers = ffi.new("bool[?]", records.count + 1), ffi.new("const struct record_edit *[?]",
-      records.count + 1)
-    local kept = {}
-    for index in pairs(gone or {}) do is_gone[index - 1] = true end
-    for index, edit in pairs(edits or {}) do
-      kept[index] = edit
-      pointers[index - 1] = edit
-    end
-    local code = C.batch_rewrite(records, gone and is_gone or nil, edits and pointers or nil, packing(o.codec, o.limit), out)
-    if code == 0 then text = ffi.string(out.bytes, out.size) else err = batches.name(code) end
-    C.record_buffer_destroy(out)
-  end)
-  return text, err
-end
-
-local anchors = {} -- byte strings that structs of C point to
-
---- A struct record_edit of a table { key, value, headers = { { k, v } }, ts }.
-local function edit_of(record)
-  local headers = {}
-  for i, header in ipairs(record.headers or {}) do headers[i] = batches.blob(header[1]) .. batches.blob(header[2]) end
-  headers = record.raw_headers or table.concat(headers)
-  local edit = ffi.new("struct record_edit", { timestamp = record.ts or 0, key_size = -1, value_size = -1,
-    header_count = record.header_count or #(record.headers or {}), headers_size = #headers })
-  anchors[#anchors + 1] = { edit, record.key, record.value, headers }
-  if record.key then edit.key, edit.key_size = ffi.cast("const uint8_t *", record.key), #record.key end
-  if record.value then edit.value, edit.value_size = ffi.cast("const uint8_t *", record.value), #record.value end
-  edit.headers = ffi.cast("const uint8_t *", headers)
-  return edit
-end
-
---- What of a record does not depend on where it is.
-local function content(record)
-  return { key = record.key, value = record.value, headers = record.headers, timestamp = record.timestamp }
-end
-
-local function keys_of(share)
-  local out = {}
-  for i, record in ipairs(share.records) do out[i] = record.value end
-  return table.concat(out, " ")
-end
 
 describe("records of a batch", function()
   it("are all there, with their places", function()
@@ -372,60 +278,5 @@ describe("a batch of the broker's own", function()
   it("has a record at least, and is not too large", function()
     assert.equal("ERR_INVALID", select(2, make {}))
     assert.equal("ERR_BATCH_TOO_LARGE", select(2, make({ edit_of { value = "12345" } }, -1, 0, 70)))
-  end)
-end)
-
-describe("random batches", function()
-  local seed = tonumber(os.getenv "SEED") or os.time()
-
-  local function random_bytes(most)
-    local kind = math.random(6)
-    if kind == 1 then return nil elseif kind == 2 then return "" end
-    local size = kind == 3 and math.random(most * 20) or math.random(most)
-    return (("."):rep(size):gsub(".", function() return string.char(math.random(0, 255)) end))
-  end
-
-  local STAMPS = { 0, 1, -1, MAX, MIN, 1700000000000LL }
-
-  local function random_batch()
-    local records = {}
-    for i = 1, math.random(0, 60) do
-      local headers = {}
-      for j = 1, math.random(4) == 1 and math.random(3) or 0 do headers[j] = { random_bytes(5) or "", random_bytes(9) } end
-      records[i] = { key = random_bytes(12), value = random_bytes(40), headers = headers,
-        ts = math.random(5) == 1 and STAMPS[math.random(#STAMPS)] or math.random(-70000, 70000) }
-    end
-    local has_producer = math.random(2) == 1
-    return batches.batch { codec = math.random(0, 4), records = records, ts = STAMPS[math.random(#STAMPS)],
-      max_ts = math.random(100000), last_delta = math.max(#records, 1) - 1,
-      attributes = math.random(4) == 1 and C.BATCH_APPEND_TIME or 0, producer_id = has_producer and math.random(1e9) or -1,
-      producer_epoch = has_producer and 3 or -1, sequence = has_producer and math.random(0, 0x7fffffff) or -1 }
-  end
-
-  it("give exactly their records when they are divided and written anew (seed " .. seed .. ")", function()
-    math.randomseed(seed)
-    local kept = ffi.new "struct batch_split"
-    for _ = 1, 300 do
-      local bytes = random_batch()
-      local before = assert(batches.read(bytes, LARGE))
-      local partitions = math.random(1, 12)
-      local chosen, gone, expected, left = {}, {}, {}, {}
-      for i, record in ipairs(before) do
-        chosen[i] = math.random(0, partitions - 1)
-        expected[chosen[i]] = expected[chosen[i]] or {}
-        table.insert(expected[chosen[i]], content(record))
-        if math.random(3) == 1 then gone[i] = true else left[#left + 1] = record end
-      end
-      local got = {}
-      for _, share in ipairs(assert(split(bytes, chosen, { partitions = partitions, codec = math.random(0, 4), split = kept }))) do
-        got[share.partition] = {}
-        for i, record in ipairs(share.records) do got[share.partition][i] = content(record) end
-      end
-      assert.same(expected, got)
-      local text = rewrite(bytes, gone, nil, { codec = math.random(0, 4) })
-      assert.equal("0", batches.check(text))
-      assert.same(left, batches.read(text, LARGE))
-    end
-    C.batch_split_destroy(kept)
   end)
 end)
