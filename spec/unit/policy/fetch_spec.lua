@@ -141,7 +141,8 @@ describe("records on their way out", function()
 
   it("become one empty batch where none of several batches are shown", function()
     decide.view = function(record) return record.value == "x" end
-    local list = { one(5, { "a", "b" }, { leader_epoch = 3 }), one(7, { "c" }, { leader_epoch = 3 }), one(20, { "d" }, { leader_epoch = 4 }) }
+    local list = { one(5, { "a", "b" }, { leader_epoch = 3 }),
+      one(7, { "c" }, { leader_epoch = 3 }), one(20, { "d" }, { leader_epoch = 4 }) }
     local bytes, used = pass(list)
     assert.same({ { 5, 20 } }, shown(bytes))
     assert.equal(61, #bytes)
