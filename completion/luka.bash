@@ -107,9 +107,11 @@ socket_receive_buffer_bytes=
 socket_request_max_bytes=
 socket_send_buffer_bytes=
 unclean_leader_election_enable=
+unsafe=
 workers="
 
 _luka_names="advertise
+archive
 auto_create_topics_enable
 broker
 broker_rack
@@ -150,6 +152,7 @@ group_min_session_timeout_ms
 id
 index_interval_bytes
 internal_segment_bytes
+jit
 leader_replication_throttled_replicas
 listen
 local_retention_bytes
@@ -221,7 +224,9 @@ offsets_topic_compression_codec
 offsets_topic_num_partitions
 offsets_topic_replication_factor
 offsets_topic_segment_bytes
+partitioner
 partitions
+placement
 preallocate
 producer_id_expiration_ms
 queued_max_request_bytes
@@ -232,6 +237,7 @@ remote_log_delete_on_disable
 remote_storage_enable
 replica_high_watermark_checkpoint_interval_ms
 replication_factor
+retention
 retention_bytes
 retention_ms
 sasl_kerberos_min_time_before_relogin
@@ -246,7 +252,10 @@ socket_receive_buffer_bytes
 socket_request_max_bytes
 socket_send_buffer_bytes
 topic
+transform
+transform_fetch
 unclean_leader_election_enable
+unsafe
 workers"
 
 _luka_options()

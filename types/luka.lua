@@ -108,6 +108,7 @@
 ---@field socket_request_max_bytes? integer  Largest request; a longer one closes its connection. Default: 100 * MiB.
 ---@field socket_send_buffer_bytes? integer  Send buffer of a connection's socket; -1: as large as the system finds right for the connection. Default: 100 * KiB.
 ---@field unclean_leader_election_enable? boolean  unclean_leader_election_enable of topics that do not say otherwise; the same as in defaults { ... }. Default: false.
+---@field unsafe? boolean  Gives the functions of the file os.execute, os.remove, os.rename, os.tmpname, io and ffi, which no limit holds. Default: false.
 ---@field workers? integer  Network threads. Default: one per core.
 
 --- Keys of `defaults { ... }`.
@@ -134,6 +135,7 @@
 ---@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Default: 0.
 ---@field min_insync_replicas? integer  In-sync replicas that a write with acks=all needs. Without effect yet: it belongs to replication. Default: 1.
 ---@field partitions? integer  Partitions of topics that are created without a number. Default: 1.
+---@field placement? function  Chooses the brokers of a new topic's replicas. Default: one broker after another.
 ---@field preallocate? boolean  Whether the blocks of a new segment are reserved at once. Default: false.
 ---@field replication_factor? integer  Replicas of topics that are created without a number. Default: 1.
 ---@field retention_bytes? integer  Bytes that a partition keeps before its oldest closed segments go; -1: no limit. The active segment never goes. Default: -1.
@@ -146,6 +148,7 @@
 
 --- Keys of `topic "name" { ... }`.
 ---@class (exact) luka.TopicConfig
+---@field archive? function  Is told of each segment before it is deleted; when it returns false or fails, the segment stays for now. Default: none.
 ---@field cleanup_policy? "compact"|"delete"|("compact"|"delete")[]  What happens to old segments: `delete` drops them by age and size, `compact` keeps the newest record of each key; both may be given. Empty: kept for ever. Default: "delete".
 ---@field compression_gzip_level? integer  Level used when the broker itself compresses with gzip; -1 is the library's default. Default: -1.
 ---@field compression_lz4_level? integer  Level used when the broker itself compresses with lz4. Default: 9.
@@ -159,6 +162,7 @@
 ---@field follower_replication_throttled_replicas? string|string[]  Replicas whose catching up is throttled on the follower: partition:broker pairs, or `*`. Without effect yet: it belongs to replication. Default: "".
 ---@field index_interval_bytes? integer  Bytes of log between two entries of the offset index. Default: 4 * KiB.
 ---@field internal_segment_bytes? integer  As segment_bytes, and not bound to its least value, for tests; 0: segment_bytes holds. Default: 0.
+---@field jit? boolean  Compiles the topic's partitioner, transform and transform_fetch: faster, but nothing stops one that never returns. Default: false.
 ---@field leader_replication_throttled_replicas? string|string[]  Replicas whose catching up is throttled on the leader: partition:broker pairs, or `*`. Without effect yet: it belongs to replication. Default: "".
 ---@field local_retention_bytes? integer  With tiered storage, bytes of a partition kept on the local disk; -2: as retention_bytes. Without effect yet: it belongs to tiered storage. Default: -2.
 ---@field local_retention_ms? integer  With tiered storage, how long segments stay on the local disk; -2: as retention_ms. Without effect yet: it belongs to tiered storage. Default: -2.
@@ -173,6 +177,7 @@
 ---@field min_cleanable_dirty_ratio? number  Share of a compacted log that must be new before it is compacted again. Default: 0.5.
 ---@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Default: 0.
 ---@field min_insync_replicas? integer  In-sync replicas that a write with acks=all needs. Without effect yet: it belongs to replication. Default: 1.
+---@field partitioner? string|function  Chooses the partition, from 0, of each record that is produced. A name is that of one given to policy.partitioner or of a built-in one, the same as luka_partitioner. Default: the client's choice.
 ---@field partitions? integer  Number of partitions; it can grow, not shrink. Default: num_partitions.
 ---@field preallocate? boolean  Whether the blocks of a new segment are reserved at once. Default: false.
 ---@field remote_copy_lag_bytes? integer  With tiered storage, bytes of closed segments that may wait for their upload. Without effect yet: it belongs to tiered storage. Default: -1.
@@ -181,12 +186,15 @@
 ---@field remote_log_delete_on_disable? boolean  Whether switching tiered storage off deletes what it stored. Without effect yet: it belongs to tiered storage. Default: false.
 ---@field remote_storage_enable? boolean  Tiered storage for this topic. Default: false.
 ---@field replication_factor? integer  Number of replicas of each partition. Default: default_replication_factor.
+---@field retention? function  Whether a segment is to be deleted; asked of the oldest first, up to the first that stays. Default: retention_ms and retention_bytes.
 ---@field retention_bytes? integer  Bytes that a partition keeps before its oldest closed segments go; -1: no limit. The active segment never goes. Default: -1.
 ---@field retention_ms? integer  How long closed segments are kept, by their newest timestamp; -1: for ever. Default: days(7).
 ---@field segment_bytes? integer  Size at which a segment is closed and a new one begun. Default: 1 * GiB.
 ---@field segment_index_bytes? integer  Largest size of a segment's index; a full one closes the segment. Default: 10 * MiB.
 ---@field segment_jitter_ms? integer  Random part taken off segment_ms, so that partitions do not roll all at once. Default: 0.
 ---@field segment_ms? integer  Age at which a segment is closed though it is not full. Default: days(7).
+---@field transform? function  Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them. Default: none.
+---@field transform_fetch? function  The same for each record that is fetched; what is stored stays. Default: none.
 ---@field unclean_leader_election_enable? boolean  Whether a replica outside the ISR may become leader as the last resort, losing records. Without effect yet: it belongs to replication. Default: false.
 
 --- Settings of the broker; once in a configuration.

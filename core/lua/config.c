@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "lua/config_private.h"
+#include "policy/policy.h"
 
 /// Registry key of the function that makes the report; its address counts.
 static const char config_report_key;
@@ -91,6 +92,9 @@ int lua_config_report(const char *path, const struct config_override *sets, int 
 
 void lua_config_destroy(struct lua_config *config)
 {
+  if (config->policies != NULL) {
+    policy_set_unref(config->policies);
+  }
   broker_config_destroy(&config->broker);
   arena_destroy(&config->arena);
 }
@@ -209,6 +213,9 @@ static void config_take(lua_State *vm, struct lua_config *config)
   config->lua_budget_ms = (int)config_integer(vm, "lua_budget_ms");
   config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes");
   config->log_level = -1;
+  lua_getfield(vm, -1, "unsafe");
+  config->is_unsafe = lua_toboolean(vm, -1);
+  lua_pop(vm, 1);
   lua_getfield(vm, -1, "log_level");
   for (int i = 0; i < 4; i++) {
     if (lua_isstring(vm, -1) && strcmp(lua_tostring(vm, -1), levels[i]) == 0) {
@@ -220,6 +227,11 @@ static void config_take(lua_State *vm, struct lua_config *config)
   config_take_topics(vm, config);
   lua_pop(vm, 1);
   config->warnings = config_texts(vm, config, "warnings", &config->warning_count);
+  lua_getfield(vm, -1, "policies");
+  if (lua_istable(vm, -1)) {
+    config_take_policies(vm, config);
+  }
+  lua_pop(vm, 1);
 }
 
 /// Copies the pairs { name, text } in field "configs" of the table on top.

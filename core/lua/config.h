@@ -12,6 +12,8 @@
 #include "lua/state.h"
 #include "metadata/broker_config.h"
 
+struct policy_set;
+
 enum {
   LUA_CONFIG_MEMORY_BYTES = 64 * 1024 * 1024, ///< what the evaluation may use
   LUA_CONFIG_BUDGET_MS = 800,                 ///< how long it may take; a real one takes about 2 ms
@@ -53,6 +55,7 @@ struct lua_config {
   int workers;                            ///< 0: one per core
   int64_t lua_memory_bytes;               ///< cap of each of the broker's Lua states; the evaluation has its own
   int lua_budget_ms;                      ///< how long one call into them may take
+  bool is_unsafe;                         ///< functions may use os.execute, io and ffi
   int log_level;                          ///< enum slog_level; -1: not set
   int64_t log_dir_reserve_bytes;          ///< free space at which a log directory takes no more writes
   struct broker_config broker;            ///< Kafka's broker configs, resolved
@@ -62,7 +65,9 @@ struct lua_config {
   int topic_count;                         ///< how many
   const char *const *warnings;             ///< lines about what is right but will disappoint, with their places
   int warning_count;                       ///< how many
-  struct arena arena;                      ///< holds all texts and lists
+  const struct policy_set *policies; ///< functions and views; NULL: there are none. One reference, owned: whoever wants
+                                     ///< to keep them takes their own (policy/policy.h)
+  struct arena arena;                ///< holds all texts and lists
 };
 
 struct lua_config_error {

@@ -17,6 +17,8 @@
 #include "metadata/topic_name.h"
 #include "network/listener.h"
 #include "os/stream.h"
+#include "policy/policy.h"
+#include "wire/codec.h"
 
 static struct config_load *host_load(lua_State *vm)
 {
@@ -55,6 +57,39 @@ static int host_print(lua_State *vm)
 {
   slog_info("%s", luaL_checkstring(vm, 1));
   return 0;
+}
+
+/// log(level, text)
+static int host_log(lua_State *vm)
+{
+  static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+  enum slog_level level = (enum slog_level)luaL_checkoption(vm, 1, NULL, levels);
+  slog_write(level, "%s", luaL_checkstring(vm, 2));
+  return 0;
+}
+
+/// apis() -> the names of all requests
+static int host_apis(lua_State *vm)
+{
+  lua_newtable(vm);
+  int count = 0;
+  for (int key = 0; key < INT8_MAX; key++) {
+    const struct wire_api *api = wire_api_find((int16_t)key);
+    if (api != NULL) {
+      lua_pushstring(vm, api->name);
+      lua_rawseti(vm, -2, ++count);
+    }
+  }
+  return 1;
+}
+
+/// is_builtin_partitioner(name)
+static int host_is_builtin_partitioner(lua_State *vm)
+{
+  size_t length = 0;
+  const char *name = luaL_checklstring(vm, 1, &length);
+  lua_pushboolean(vm, policy_set_named(NULL, name, length) != NULL);
+  return 1;
 }
 
 /// Whether a file is nothing that a reload may read.
@@ -207,6 +242,9 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"is_deep", host_is_deep},
       {"position", host_position},
       {"print", host_print},
+      {"log", host_log},
+      {"apis", host_apis},
+      {"is_builtin_partitioner", host_is_builtin_partitioner},
       {"read", host_read},
       {"check_broker", host_check_broker},
       {"check_topic", host_check_topic},

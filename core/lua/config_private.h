@@ -21,6 +21,9 @@ struct config_load {
   char *text;                         ///< last file read, owned; here because errors of Lua jump over C frames
 };
 
+/// Makes the set of policies of the table on top of the stack, as luka.config.policies made and checked it.
+void config_take_policies(struct lua_State *vm, struct lua_config *config);
+
 /// Pushes the table of host functions (luka.Host in lua/luka/config/init.lua). In protected mode; `load` is borrowed
 /// while Lua runs.
 void config_host_push(struct lua_State *vm, struct config_load *load);

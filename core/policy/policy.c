@@ -149,6 +149,14 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
   return ours;
 }
 
+const char *policy_kind_name(enum policy_kind kind)
+{
+  static const char *const names[POLICY_KINDS] = {"partitioner", "transform", "transform_fetch", "where",
+                                                  "retention",   "archive",   "placement",       "hook",
+                                                  "timer",       "request"};
+  return names[kind];
+}
+
 // ---- counts ----
 
 static void policy_error_free(struct epoch_retired *retired)

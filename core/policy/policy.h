@@ -27,6 +27,7 @@ enum policy_kind {
   POLICY_PLACEMENT,       ///< which brokers get the replicas of a new topic
   POLICY_HOOK,            ///< is asked before, or told after, something happens
   POLICY_TIMER,           ///< runs from time to time
+  POLICY_REQUEST,         ///< sees each request of one api
   POLICY_KINDS,
 };
 
@@ -47,12 +48,14 @@ struct policy_counters {
 /// One function of the user's, or a partitioner of ours.
 struct policy {
   enum policy_kind kind; ///< what it is for
-  const char *name;      ///< of a named one "by_region", of a hook "topic.create"; otherwise the topic's name
-  const char *source;    ///< file in which it was given; NULL: built in
-  int line;              ///< line of that
+  const char *name;      ///< of a named one "by_region", of a hook "topic.create", of a request "Fetch", of a timer
+                         ///< "every 300000 ms", of `where` the view's; "placement"; otherwise the topic's name
+  const char *source;    ///< file in which the function stands; NULL: built in
+  int line;              ///< its first line there
   int index;             ///< its place in the set, by which a VM knows it; -1: built in
   int builtin;           ///< enum policy_builtin (policy/partitioners.h) of one of ours, -1: the user's
   bool is_compiled;      ///< `jit = true`
+  uint64_t text_hash;    ///< of the function's text, without comments: one that has changed has another
   struct policy_counters *counters; ///< owned by the set
 };
 
@@ -85,7 +88,8 @@ struct policy_set {
   _Atomic(int32_t) refs;               ///< the cache's, those of runners and of work under way
   struct epoch_retired retired;        ///< for the reclaimer
   int64_t generation;                  ///< rises with each reload
-  uint64_t hash;                       ///< of all sources: the same where brokers have the same policies
+  uint64_t hash;                       ///< of all sources but for comments and `broker { ... }` in config.lua: the same
+                                       ///< where brokers have the same policies
   const struct policy *policies;       ///< all, by index
   int policy_count;                    ///< how many
   const struct policy_topic *topics;   ///< sorted by name (bytewise)
@@ -135,6 +139,9 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
 
 /// A view by its name; NULL: no such.
 const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length);
+
+/// What a kind is called, "transform_fetch". For ever.
+const char *policy_kind_name(enum policy_kind kind);
 
 /// Counts calls, and an error if there is one (NULL: none), which is logged at most once a second. Any thread.
 void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error);

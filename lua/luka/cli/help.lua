@@ -56,11 +56,11 @@ local function refuse(name, nearest_key)
   error({ code = "usage", message = message }, 0)
 end
 
---- What to say of a key or a word of config.lua that is to come; nil when it is none.
+--- What to say of a key of config.lua that is to come; nil when it is none.
 local function later(name)
   local schema = require "luka.config.schema"
   local key = require("luka.config.names").snake(name)
-  if not (schema.BROKER_LATER[key] or schema.TOPIC_LATER[key] or schema.WORDS_LATER[key]) then return nil end
+  if not schema.BROKER_LATER[key] then return nil end
   return ("%s is not supported yet.\n"):format(name)
 end
 

@@ -81,13 +81,15 @@ local function lua_type(def)
   return (def.kind == "replicas" or def.kind == "list") and "string|string[]" or "string"
 end
 
-local OWN_TYPES = { integer = "integer", path = "string", paths = "string|string[]", socket = "string|false",
-  listen = "string|string[]", advertise = "string|string[]" }
+local OWN_TYPES = { integer = "integer", boolean = "boolean", path = "string", paths = "string|string[]",
+  socket = "string|false", listen = "string|string[]", advertise = "string|string[]", ["function"] = "function",
+  partitioner = "string|function" }
 
 local function own_default(key)
   if key.in_data then return ("%s in the first of data"):format(key.in_data) end
   if key.default == nil then return key.default_text end
   if type(key.default) == "table" then return ('{ "%s" }'):format(table.concat(key.default, '", "')) end
+  if type(key.default) == "boolean" then return tostring(key.default) end
   return amount.format(key.default, key.unit)
 end
 
@@ -128,6 +130,7 @@ end
 function M.key(block, key)
   if block == "broker" and schema.BROKER[key] then return own_key(block, key, schema.BROKER[key]) end
   if block == "topic" and schema.TOPIC[key] then return own_key(block, key, schema.TOPIC[key]) end
+  if block == "defaults" and schema.DEFAULTS_OWN[key] then return own_key(block, key, schema.DEFAULTS_OWN[key]) end
   local def = assert(schema.kafka_config(block, key))
   -- A default is described as what it is for topics.
   local topic = block == "defaults" and kafka.topic_of(def.name)

@@ -2,6 +2,7 @@
 -- The globals of a configuration. Lua gives nil for a misspelt one, and a setting that is nil is not there: in
 -- `retention_bytes = 5 * GB` that is an error, in `console = flase` it would pass silently. So reading a global that
 -- nobody has set is an error here, and so is setting one of the words.
+local blocks = require "luka.config.blocks"
 local explain = require "luka.config.explain"
 local failure = require "luka.config.failure"
 local schema = require "luka.config.schema"
@@ -31,7 +32,7 @@ function M.new(env, words)
     end,
     __newindex = function(_, name, value)
       if words[name] ~= nil then
-        local what = type(words[name]) == "number" and "" or (": write %s { ... }"):format(name)
+        local what = blocks.WORDS[name] and (": write %s { ... }"):format(name) or ""
         error(("%s is a word of the configuration and cannot be set%s"):format(name, what), 2)
       end
       rawset(env, name, value)

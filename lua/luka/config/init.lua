@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Evaluates a configuration: the file (if any), then --set. Called by core/lua/config.c, which gives the host
 -- functions.
+local blocks = require "luka.config.blocks"
 local environment = require "luka.sandbox.environment"
 local explain = require "luka.config.explain"
 local failure = require "luka.config.failure"
 local globals = require "luka.config.globals"
 local json = require "luka.native.json"
 local modules = require "luka.sandbox.modules"
+local new_policies = require("luka.config.policies").new
 local new_settings = require("luka.config.settings").new
 local report = require "luka.config.report"
 local source = require "luka.config.source"
@@ -19,6 +21,9 @@ local words_of = require "luka.config.words"
 ---@field position fun(): string?, integer?  file and line where user code ran last
 ---@field read fun(path: string): string?, string?, boolean?  a file; or nil, why not, whether it is missing
 ---@field print fun(text: string)  to the broker's log
+---@field log fun(level: string, text: string)  the same, at a level
+---@field apis fun(): string[]  names of all requests
+---@field is_builtin_partitioner fun(name: string): boolean
 ---@field memory_bytes integer  what the evaluation may use
 ---@field check_broker fun(name: string, text: string): string?  what the config takes, when the text is not that
 ---@field check_topic fun(name: string, text: string): string?
@@ -32,6 +37,7 @@ local words_of = require "luka.config.words"
 
 ---@class (exact) luka.Files
 ---@field by_path table<string, { text: string, blocks: table<integer, luka.SourceBlock[]>? }>
+---@field order string[]  their paths as they were read
 ---@field short table<string, string>  how Lua cuts a long path in its messages, and the path
 ---@field position fun(): luka.Origin
 
@@ -41,6 +47,7 @@ local INT64_MAX = "9223372036854775807"
 
 local function add_file(files, path, text)
   files.by_path[path] = { text = text }
+  files.order[#files.order + 1] = path
   local short = debug.getinfo(load("", "@" .. path), "S").short_src
   files.short[short] = path
 end
@@ -137,7 +144,7 @@ local function check_digits(path, text)
 end
 
 --- Runs the file and checks that somebody heeds what it says.
-local function run_file(host, files, path, words)
+local function run_file(host, files, path, words, settings)
   local function add(file, text)
     add_file(files, file, text)
     check_digits(file, text)
@@ -145,9 +152,12 @@ local function run_file(host, files, path, words)
   local text, err = host.read(path)
   if not text then failure.raise({ source = path }, nil, "%s", err) end
   add(path, text)
-  local env = globals.new(environment.new(host, {}), words)
+  local bare, unlock = environment.new(host, {})
+  local env = globals.new(bare, words)
   env.print = printer(host)
-  env.require = modules.new(host, env, folder_of(path), add)
+  local module_host = { is_deep = host.is_deep, read = host.read, is_unsafe = function() return settings.is_unsafe end }
+  env.require = modules.new(module_host, env, folder_of(path), add)
+  settings:when_unsafe(unlock)
   local value = modules.compile(path, text, env)()
   if value ~= nil then
     failure.raise(files.position(), nil, "returns %s, which nobody reads; write broker { ... }, defaults { ... } and "
@@ -161,7 +171,7 @@ local function is_idle(files)
   local has_text = false
   for _, file in pairs(files.by_path) do
     has_text = has_text or source.tokens(file.text).count > 0
-    if #source.blocks(file.text, words_of.BLOCKS) > 0 then return false end
+    if #source.blocks(file.text, blocks.WORDS) > 0 then return false end
   end
   return has_text
 end
@@ -178,18 +188,19 @@ end
 ---@return string? trace
 function M.load(host, path, sets, is_debug, wants_report)
   environment.seal(host)
-  local files = { by_path = {}, short = {} }
+  local files = { by_path = {}, order = {}, short = {} }
   function files.position()
     local file, line = host.position()
     return { source = file or path or "--set", line = line }
   end
-  local settings = new_settings(host)
+  local settings = new_settings(host, new_policies(host, files))
   local words, calls = words_of.new(files, settings)
   local trace
 
   local function run()
+    settings:override_unsafe(sets)
     if path then
-      run_file(host, files, path, words)
+      run_file(host, files, path, words, settings)
       if calls.count == 0 and is_idle(files) then
         failure.raise({ source = path }, nil, 'sets nothing; write broker { ... }, defaults { ... } and topic "name" '
           .. "{ ... }")

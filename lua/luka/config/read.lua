@@ -70,8 +70,30 @@ local function read_socket(_, value, origin, path)
   return read_text("a path, or false for none", value, origin, path)
 end
 
+--- true or false; --set gives texts.
+local function read_boolean(_, value, origin, path)
+  if origin.source == "--set" and (value == "true" or value == "false") then return value == "true" end
+  if type(value) == "boolean" then return value end
+  failure.raise(origin, path, "got %s, expected true or false", value_of.show(value))
+end
+
+local function read_function(key, value, origin, path)
+  if type(value) == "function" then return value end
+  failure.raise(origin, path, "got %s, expected a function: %s", value_of.show(value), key.example)
+end
+
+--- A function, or the name of one.
+local function read_partitioner(key, value, origin, path)
+  if type(value) == "function" then return value end
+  if type(value) == "string" then return read_text("a name", value, origin, path) end
+  failure.raise(origin, path, "got %s, expected a function or the name of a partitioner: %s", value_of.show(value), key.example)
+end
+
 local READERS = {
   integer = read_integer,
+  boolean = read_boolean,
+  ["function"] = read_function,
+  partitioner = read_partitioner,
   choice = read_choice,
   socket = read_socket,
   path = function(_, value, origin, path) return read_text("a path", value, origin, path) end,
@@ -94,6 +116,9 @@ function M.takes(key)
   if key.type == "socket" then return "a path, or false" end
   if key.type == "path" then return "a path" end
   if key.type == "paths" then return "a path, or a list of paths" end
+  if key.type == "boolean" then return "true or false" end
+  if key.type == "function" then return "a function" end
+  if key.type == "partitioner" then return "a function, or a name" end
   return "an address, or a list of them" .. (key.max and (", at most %d"):format(key.max) or "")
 end
 

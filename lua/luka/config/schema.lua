@@ -5,7 +5,7 @@
 local kafka = require "luka.config.kafka"
 
 ---@class (exact) luka.ConfigKey
----@field type "integer"|"choice"|"path"|"paths"|"socket"|"listen"|"advertise"
+---@field type "integer"|"boolean"|"choice"|"path"|"paths"|"socket"|"listen"|"advertise"|"function"|"partitioner"
 ---@field default any
 ---@field default_text string?  what holds when there is no default
 ---@field in_data string?  the default is this file in the first of data
@@ -50,17 +50,12 @@ M.BROKER = {
     reload = true, example = '"debug"', text = "What the broker logs; --log-level wins over it." },
   log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,
     reload = true, example = "1 * GiB", text = "Free space below which a log directory takes no more writes." },
+  unsafe = { type = "boolean", default = false, reload = true, example = "true",
+    text = "Gives the functions of the file os.execute, os.remove, os.rename, os.tmpname, io and ffi, which no limit holds." },
 }
 
 --- Keys that will exist, and say so until they do.
 M.BROKER_LATER = { zookeeper = true, inter_broker_listener = true }
-M.TOPIC_LATER = { partitioner = true, retention = true, transform = true, jit = true, archive = true, placement = true }
-
---- Words that will exist; "call" is a function, "table" is indexed.
-M.WORDS_LATER = {
-  admin = "table", every = "call", hash = "call", hook = "call", log = "table", policy = "table", reject = "call",
-  reload = "call", shared = "call",
-}
 
 --- Keys that others use for what `listen` and `data` are here.
 M.BROKER_OTHERS = {
@@ -76,6 +71,29 @@ M.TOPIC = {
     text = "Number of partitions; it can grow, not shrink." },
   replication_factor = { type = "integer", min = 1, max = 32767, default_text = "default_replication_factor",
     example = "1", text = "Number of replicas of each partition." },
+  partitioner = { type = "partitioner", default_text = "the client's choice",
+    example = "function(record, n) return hash(record.key) % n end",
+    text = "Chooses the partition, from 0, of each record that is produced. A name is that of one given to "
+      .. "policy.partitioner or of a built-in one, the same as luka_partitioner." },
+  transform = { type = "function", default_text = "none", example = "function(record) if record.value then return record end end",
+    text = "Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them." },
+  transform_fetch = { type = "function", default_text = "none", example = "function(record, client) return record end",
+    text = "The same for each record that is fetched; what is stored stays." },
+  retention = { type = "function", default_text = "retention_ms and retention_bytes",
+    example = "function(segment) return segment.age > hours(24) end",
+    text = "Whether a segment is to be deleted; asked of the oldest first, up to the first that stays." },
+  archive = { type = "function", default_text = "none", example = 'function(segment) return true end',
+    text = "Is told of each segment before it is deleted; when it returns false or fails, the segment stays for now." },
+  jit = { type = "boolean", default_text = "false", example = "true",
+    text = "Compiles the topic's partitioner, transform and transform_fetch: faster, but nothing stops one that never "
+      .. "returns." },
+}
+--- Keys of `defaults { ... }` that are no configs.
+---@type table<string, luka.ConfigKey>
+M.DEFAULTS_OWN = {
+  placement = { type = "function", default_text = "one broker after another",
+    example = "function(topic, partitions, replicas, brokers) return {} end",
+    text = "Chooses the brokers of a new topic's replicas." },
 }
 
 --- The blocks, in the order of documentation.
@@ -102,7 +120,8 @@ end
 ---@return string[]
 function M.keys(block)
   local keys = {}
-  for key in pairs(block == "broker" and M.BROKER or M.TOPIC) do keys[#keys + 1] = key end
+  for key in pairs(block == "broker" and M.BROKER or block == "topic" and M.TOPIC or M.DEFAULTS) do keys[#keys + 1] = key end
+  for key in pairs(block == "defaults" and M.DEFAULTS_OWN or {}) do keys[#keys + 1] = key end
   for _, def in pairs(block == "broker" and kafka.BROKER or kafka.TOPIC) do
     if def.is_supported and (block ~= "defaults" or def.default_key) then keys[#keys + 1] = def.key end
   end

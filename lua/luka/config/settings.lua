@@ -19,7 +19,7 @@ local value_of = require "luka.config.value"
 ---@field name string
 ---@field path string  as errors name it
 ---@field origin luka.Origin
----@field own table<string, luka.Setting>  partitions, replication_factor
+---@field own table<string, luka.Setting>  keys that are no configs: partitions, functions
 ---@field configs table<string, luka.Setting>  topic configs by dotted name
 ---@field is_complete boolean  its settings were given
 
@@ -30,15 +30,23 @@ local value_of = require "luka.config.value"
 ---@field defaults table<string, luka.Setting>  the same from `defaults`
 ---@field topics luka.TopicSetting[]
 ---@field topic_by_name table<string, luka.TopicSetting>  by name with '_' for '.'
+---@field policies luka.Policies
+---@field is_unsafe boolean  the file may use what luka.sandbox.unsafe has
+---@field is_unsafe_fixed boolean  --set says so or not, and the file does not matter
+---@field unlock fun()?  called when the file may
 local Settings = {}
 Settings.__index = Settings
 
 local M = {}
 
 ---@param host luka.Host
+---@param policies luka.Policies
 ---@return luka.Settings
-function M.new(host)
-  local self = { host = host, broker = {}, kafka = {}, defaults = {}, topics = {}, topic_by_name = {} }
+function M.new(host, policies)
+  local self = {
+    host = host, policies = policies, broker = {}, kafka = {}, defaults = {}, topics = {}, topic_by_name = {},
+    is_unsafe = false, is_unsafe_fixed = false,
+  }
   return setmetatable(self, Settings)
 end
 
@@ -75,6 +83,7 @@ function Settings:set_broker(key, value, origin, path)
   local own = schema.BROKER[key]
   if own then
     self.broker[key] = { path = path, origin = origin, value = read.own(own, value, origin, path, self.host) }
+    if key == "unsafe" and not self.is_unsafe_fixed then self:set_unsafe(self.broker.unsafe.value) end
     return
   end
   if schema.BROKER_LATER[key] then failure.raise(origin, path, "is not supported yet") end
@@ -84,9 +93,33 @@ function Settings:set_broker(key, value, origin, path)
   self.kafka[def.name] = { path = path, origin = origin, value = text }
 end
 
+--- Whether the file may do everything from here on.
+function Settings:set_unsafe(value)
+  self.is_unsafe = value
+  if value and self.unlock then self.unlock() end
+end
+
+--- Has a function called when the file may do everything, which may be now.
+function Settings:when_unsafe(unlock)
+  self.unlock = unlock
+  if self.is_unsafe then unlock() end
+end
+
+--- Whether --set says that the file may do everything, or may not, whatever it says itself. Before the file is run.
+function Settings:override_unsafe(sets)
+  for _, set in ipairs(sets) do
+    if set[1] == "unsafe" then self.is_unsafe_fixed, self.is_unsafe = true, set[2] == "true" end
+  end
+end
+
 --- Takes one key of `defaults { ... }`.
 function Settings:set_default(key, value, origin, path)
-  if schema.TOPIC_LATER[key] then failure.raise(origin, path, "is not supported yet") end
+  local own = schema.DEFAULTS_OWN[key]
+  if own then
+    local fn = read.own(own, value, origin, path, self.host)
+    self.policies.placement = self.policies:add(key, key, fn, origin, path)
+    return
+  end
   local def = schema.kafka_config("defaults", key)
   if not def then unknown.default(key, origin, path) end
   local text = read.kafka(self.host.check_broker, def.name, value, origin, path)
@@ -128,11 +161,23 @@ function Settings:set_topic(topic, key, value, origin, path)
     topic.own[key] = { path = path, origin = origin, value = read.own(own, value, origin, path, self.host) }
     return
   end
-  if schema.TOPIC_LATER[key] then failure.raise(origin, path, "is not supported yet") end
   local def = schema.kafka_config("topic", key)
   if not def then unknown.topic(key, origin, path) end
   local text = read.kafka(self.host.check_topic, def.name, value, origin, path)
   topic.configs[def.name] = { path = path, origin = origin, value = text }
+end
+
+--- Ends a topic, whose keys have all been taken. A partitioner that is a name is a config.
+function Settings:complete_topic(topic)
+  local chosen = topic.own.partitioner
+  local config = chosen and topic.configs["luka.partitioner"]
+  if config then failure.raise(config.origin, config.path, "given already as %s at %s", chosen.path, failure.where(chosen.origin)) end
+  if chosen and type(chosen.value) == "string" then
+    topic.own.partitioner = nil
+    self:set_topic(topic, "luka_partitioner", chosen.value, chosen.origin, chosen.path)
+  end
+  self.policies:add_topic(topic)
+  topic.is_complete = true
 end
 
 --- Takes all --set of the command line: each replaces what the file says.
@@ -248,6 +293,7 @@ function Settings:finish()
   self:finish_kafka()
   local result = { broker = self:broker_values(), topics = {} }
   for i, topic in ipairs(self.topics) do result.topics[i] = self:finish_topic(topic) end
+  result.policies = self.policies:finish(self)
   return result
 end
 

@@ -7,13 +7,19 @@ local suggest = require "luka.config.suggest"
 
 local M = {}
 
-local ELSEWHERE = { broker = "belongs in broker { ... }", topic = "belongs in defaults { ... } or in a topic" }
+local ELSEWHERE = {
+  broker = "belongs in broker { ... }", topic = "belongs in defaults { ... } or in a topic", policy = "belongs in a topic",
+  defaults = "belongs in defaults { ... }",
+}
 
 local function refuse(origin, path, key, block, hint)
   local nearest = suggest.nearest(key, schema.keys(block))
   if nearest then failure.raise(origin, path, "unknown key, did you mean %s?", nearest) end
   failure.raise(origin, path, "%s", hint or "unknown key")
 end
+
+--- Whether a key is one of a topic's functions, which have no default.
+local function is_policy_key(key) return schema.TOPIC[key] and not schema.DEFAULTS[key] end
 
 local function is_broker_key(key)
   return schema.BROKER[key] or kafka.BROKER[kafka.dotted(key)] and kafka.BROKER[kafka.dotted(key)].is_supported
@@ -58,6 +64,8 @@ end
 function M.broker(key, origin, path)
   local is_set = origin.source == "--set"
   refuse_foreign(kafka.dotted(key), origin, path)
+  if not is_set and is_policy_key(key) then failure.raise(origin, path, "%s", ELSEWHERE.policy) end
+  if not is_set and schema.DEFAULTS_OWN[key] then failure.raise(origin, path, "%s", ELSEWHERE.defaults) end
   if schema.TOPIC[key] or kafka.TOPIC[kafka.dotted(key)] then
     if is_set then refuse_topic_key_of_set(key, origin, path) end
     failure.raise(origin, path, "%s", ELSEWHERE.topic)
@@ -75,6 +83,7 @@ end
 --- Raises the error for a key that `defaults { ... }` does not have.
 function M.default(key, origin, path)
   local name = kafka.dotted(key)
+  if is_policy_key(key) then failure.raise(origin, path, "%s", ELSEWHERE.policy) end
   local topic_key = schema.topic_key(name)
   if topic_key and topic_key ~= key then failure.raise(origin, path, "unknown key, write %s", topic_key) end
   local def = kafka.TOPIC[name]
@@ -87,6 +96,7 @@ end
 function M.topic(key, origin, path)
   local topic_key = schema.topic_key(kafka.dotted(key))
   if topic_key then failure.raise(origin, path, "unknown key, write %s", topic_key) end
+  if schema.DEFAULTS_OWN[key] then failure.raise(origin, path, "%s", ELSEWHERE.defaults) end
   refuse(origin, path, key, "topic", is_broker_key(key) and ELSEWHERE.broker)
 end
 

@@ -273,18 +273,6 @@ describe("what comes later", function()
       "config.lua:1: broker.inter_broker_listener: is not supported yet" },
     { "is refused where Kafka's config would be ignored", "broker { group_share_session_timeout_ms = 45000 }",
       "config.lua:1: broker.group_share_session_timeout_ms: is Kafka's, and not supported yet" },
-    { "is refused as a partitioner", "topic 'a' {\n  partitioner = function(record, n) return 0 end }",
-      'config.lua:2: topic "a".partitioner: is not supported yet' },
-    { "is refused as a retention function", "topic 'a' { retention = function() end }",
-      'config.lua:1: topic "a".retention: is not supported yet' },
-    { "is refused as a transform", "topic 'a' { transform = function() end }",
-      'config.lua:1: topic "a".transform: is not supported yet' },
-    { "is refused as a named policy", "policy.partitioner('x', function() end)",
-      "config.lua:1: policy: is not supported yet" },
-    { "is refused as a hook", "\nhook('topic.create', function() end)", "config.lua:2: hook: is not supported yet" },
-    { "is refused as a timer", "every(minutes(5), function() end)", "config.lua:1: every: is not supported yet" },
-    { "is refused as shared memory", "local s = shared 'x'", "config.lua:1: shared: is not supported yet" },
-    { "is refused as administration", "admin.groups()", "config.lua:1: admin: is not supported yet" },
   }
 end)
 

@@ -2,7 +2,7 @@
 -- Evaluates configurations through core/lua/config.c, for specs.
 local ffi = require "ffi"
 local unit = require "spec.support.unit"
-local C = unit.load("lua/config.h", "base/mem.h", "base/error.h")
+local C = unit.load("lua/config.h", "base/mem.h", "base/error.h", "policy/policy.h")
 
 local M = { folder = unit.temp_dir() }
 
@@ -28,6 +28,45 @@ local function topic_of(topic)
   }
 end
 
+local function place(policy)
+  return ("%s:%d"):format(ffi.string(policy.source):match "[^/]*$", policy.line)
+end
+
+--- What a set of policies says; policies as "kind name", by number from 1.
+local function policies_of(set)
+  if set == nil then return nil end
+  local out = {
+    list = {}, places = {}, compiled = {}, topics = {}, named = {}, views = {}, sources = {}, hash = set.hash,
+    generation = tonumber(set.generation), is_unsafe = set.is_unsafe, memory_bytes = tonumber(set.memory_bytes),
+    budget_ms = set.budget_ms, texts = {},
+  }
+  local function number(policy) return policy ~= nil and policy.index + 1 or nil end
+  for i = 0, set.policy_count - 1 do
+    local policy = set.policies[i]
+    assert(policy.index == i and policy.builtin == -1 and policy.counters ~= nil)
+    out.list[i + 1] = ffi.string(C.policy_kind_name(policy.kind)) .. " " .. ffi.string(policy.name)
+    out.places[i + 1], out.compiled[i + 1], out.texts[i + 1] = place(policy), policy.is_compiled, policy.text_hash
+  end
+  for i = 0, set.topic_count - 1 do
+    local topic = set.topics[i]
+    out.topics[i + 1] = {
+      name = ffi.string(topic.name), partitioner = number(topic.partitioner), transform = number(topic.transform),
+      transform_fetch = number(topic.transform_fetch), retention = number(topic.retention), archive = number(topic.archive),
+    }
+  end
+  for i = 0, set.named_count - 1 do out.named[i + 1] = { ffi.string(set.named[i].name), number(set.named[i]) } end
+  for i = 0, set.view_count - 1 do
+    local view = set.views[i]
+    out.views[i + 1] = { name = ffi.string(view.name), from = ffi.string(view.from), where = number(view.where) }
+  end
+  for i = 0, set.source_count - 1 do
+    local source = set.sources[i]
+    out.sources[i + 1] = { path = ffi.string(source.path), text = ffi.string(source.text, source.size) }
+  end
+  out.placement = number(set.placement)
+  return out
+end
+
 --- Copies what specs look at.
 local function result_of(config)
   local result = {
@@ -46,7 +85,7 @@ local function result_of(config)
     luka_producer_type = config.broker.topic.values.luka_producer_type,
     luka_validate = config.broker.topic.values.luka_validate,
     warnings = texts(config.warnings, config.warning_count),
-    topics = {},
+    topics = {}, policies = policies_of(config.policies), is_unsafe = config.is_unsafe,
   }
   for i = 0, config.topic_count - 1 do result.topics[i + 1] = topic_of(config.topics[i]) end
   return result

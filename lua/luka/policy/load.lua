@@ -1,0 +1,170 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Evaluates a configuration once more, in a state that is to run its functions, from the files as they were read when it
+-- was checked (struct policy_set). Nothing is set up here: blocks are looked through for functions, which get the numbers
+-- that they had in the checking evaluation (luka.config.policies).
+local environment = require "luka.sandbox.environment"
+local modules = require "luka.sandbox.modules"
+local names = require "luka.policy.names"
+local units = require "luka.units"
+local words_of_functions = require "luka.policy.words"
+
+---@class (exact) luka.PolicySource
+---@field path string
+---@field text string
+
+---@class (exact) luka.PolicyExpected
+---@field kind string  of luka.policy.names.KINDS
+---@field name string
+
+---@class (exact) luka.PolicyHost
+---@field is_deep fun(): boolean  whether C and Lua are nested too deep
+---@field was_preempted (fun(co: thread): boolean)?  of a state with tasks
+---@field log fun(level: "error"|"warn"|"info"|"debug", text: string)  a line, with the place of the call before it
+---@field words table<string, any>?  what functions find in this state: reject, emit, admin, produce, and others
+---@field is_unsafe boolean?
+---@field expected luka.PolicyExpected[]  what the checking evaluation found, in its order
+
+---@class (exact) luka.LoadedPolicy
+---@field kind string
+---@field name string
+---@field fn function
+---@field is_compiled boolean
+---@field ms number?  of a timer
+---@field is_once boolean?  of a timer: after, not every
+
+local M = {}
+
+--- What user code gets from a word whose result does not matter.
+local function nothing() end
+
+local function is_true(value) return value == true end
+
+--- The words that give functions; each adds to `list` what luka.config.policies would.
+local function giving_words(list)
+  local words = {}
+  local function add(kind, name, fn, is_compiled)
+    local policy = { kind = kind, name = name, fn = fn, is_compiled = is_compiled or false }
+    list[#list + 1] = policy
+    return policy
+  end
+  local function with_table(take)
+    return function(name, ...)
+      if select("#", ...) > 0 then return take(name, (...)) end
+      return function(values) take(name, values) end
+    end
+  end
+  words.broker = nothing
+  words.defaults = function(values)
+    local placement = rawget(values, "placement")
+    if placement then add("placement", "placement", placement) end
+  end
+  words.topic = with_table(function(name, values)
+    for _, key in ipairs(names.TOPIC_KEYS) do
+      local fn = rawget(values, key)
+      if type(fn) == "function" then
+        add(key, name, fn, names.COMPILED_KEYS[key] and is_true(rawget(values, "jit")))
+      end
+    end
+  end)
+  words.view = with_table(function(name, values)
+    local where = rawget(values, "where")
+    if where then add("where", name, where, is_true(rawget(values, "jit"))) end
+  end)
+  words.policy = environment.read_only({
+    partitioner = function(name, fn, options)
+      add("partitioner", name, fn, options ~= nil and is_true(rawget(options, "jit")))
+    end,
+  }, "policy")
+  words.hook = function(name, fn) add("hook", name, fn) end
+  for _, word in ipairs { "every", "after" } do
+    words[word] = function(ms, fn)
+      local policy = add("timer", names.timer(word, tonumber(ms)), fn)
+      policy.ms, policy.is_once = tonumber(ms), word == "after"
+    end
+  end
+  words.on = environment.read_only({ request = function(name, fn) add("request", name, fn) end }, "on")
+  return words
+end
+
+--- What is not as it was when the configuration was checked; nil: nothing.
+local function difference(list, expected)
+  for i = 1, math.max(#list, #expected) do
+    local is, was = list[i], expected[i]
+    if not is or not was or is.kind ~= was.kind or is.name ~= was.name or type(is.fn) ~= "function" then
+      local odd = was or is
+      return ("the configuration is another one each time it is evaluated (by time, chance or environment?): %s %s is not "
+        .. "always its function number %d"):format(odd.kind, odd.name, i)
+    end
+  end
+  return nil
+end
+
+--- A state's global names: reading one that nothing has set is an error, as in the checking evaluation.
+local function globals_of(env, words)
+  return setmetatable(env, {
+    __index = function(_, name)
+      local word = words[name]
+      if word == nil and type(name) == "string" then error(("unknown word %s"):format(name), 2) end
+      return word
+    end,
+    __newindex = function(_, name, value)
+      if words[name] ~= nil then error(("%s is a word of the configuration and cannot be set"):format(name), 2) end
+      rawset(env, name, value)
+    end,
+    __metatable = false,
+  })
+end
+
+--- The place of a call in a file of the user's, as a line of a log begins.
+local function place_of_call()
+  for level = 3, 20 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then break end
+    local path = info.source:match "^@(.*)"
+    if path and info.currentline > 0 then return ("%s:%d: "):format(path, info.currentline) end
+  end
+  return ""
+end
+
+--- Evaluates.
+---
+---@param sources luka.PolicySource[]  the first is config.lua
+---@param host luka.PolicyHost
+---@return luka.LoadedPolicy[]? list  by their number, which is that of struct policy plus one
+---@return string? message  one line
+function M.load(sources, host)
+  environment.seal(host)
+  local list, texts = {}, {}
+  local is_loading = true
+  for _, file in ipairs(sources) do texts[file.path] = file.text end
+  local function log(level, text)
+    if not is_loading then host.log(level, place_of_call() .. text) end
+  end
+  local words = words_of_functions.base {
+    log = log, refuse = function(word, text) error(("%s %s"):format(word, text), 3) end,
+  }
+  for name, value in pairs(units) do words[name] = value end
+  for name, value in pairs(giving_words(list)) do words[name] = value end
+  for name, value in pairs(host.words or {}) do words[name] = value end
+  local bare, unlock = environment.new(host, {})
+  local env = globals_of(bare, words)
+  if host.is_unsafe then unlock() end
+  env.print = words_of_functions.printer(log)
+  local config = sources[1]
+  local bundle = {
+    is_deep = host.is_deep, is_unsafe = function() return host.is_unsafe == true end,
+    read = function(path)
+      if texts[path] then return texts[path] end
+      return nil, "was not read when the configuration was checked", true
+    end,
+  }
+  env.require = modules.new(bundle, env, config.path:match "^(.*/)[^/]*$" or "", nothing)
+  local ok, err = pcall(modules.compile(config.path, config.text, env))
+  is_loading = false
+  if not ok then return nil, tostring(err) end
+  local message = difference(list, host.expected)
+  if message then return nil, ("%s: %s"):format(config.path, message) end
+  return list
+end
+
+return M
