@@ -278,6 +278,8 @@ static int broker_load(struct broker *broker)
 {
   const struct lua_config *config = broker->options->config;
   const char *cluster_id = broker->identity.cluster_id;
+  int32_t view_count = 0;
+  const struct topic_view *views = options_views(config, &broker->arena, &view_count);
   struct controller_settings settings = {
       .broker_id = broker->id,
       .rack = config->broker.text[BROKER_CONFIG_broker_rack],
@@ -287,6 +289,8 @@ static int broker_load(struct broker *broker)
       .is_clean_start = log_manager_was_clean(broker->logs),
       .static_topics = options_topics(config, &broker->arena),
       .static_topic_count = config->topic_count,
+      .views = views,
+      .view_count = view_count,
       .adoption = broker->adoption.is_adopting ? &broker->adoption.found : NULL,
       .store = broker->store,
       .cache = &broker->metadata,

@@ -261,11 +261,15 @@ static void reload_evaluated(struct pool_job *job)
     reload_refuse(reloader);
     return;
   }
+  int32_t view_count = 0;
+  const struct topic_view *views = options_views(reloader->wanted, &report->arena, &view_count);
   reloader->change = (struct controller_reload){
       .arena = &report->arena,
       .config = &reloader->wanted->broker,
       .topics = options_topics(reloader->wanted, &report->arena),
       .topic_count = reloader->wanted->topic_count,
+      .views = views,
+      .view_count = view_count,
       .done = reload_changed,
   };
   controller_reload(reloader->settings.controller, &reloader->change);
