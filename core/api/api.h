@@ -72,8 +72,8 @@ struct api {
   struct replica_manager *replicas; ///< partitions with a replica here
   struct log_manager *logs;         ///< data directories
   struct pool *pool;                ///< for what waits for disks
-  struct policy_cache *policies;    ///< functions of the user's; NULL: there never are any
-  struct policy_runners *runners;   ///< threads that run them; with `policies`
+  struct policy_cache *policies;    ///< what the configuration says of records in functions
+  struct policy_runners *runners;   ///< threads for those; NULL: there are none
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 

@@ -5,6 +5,7 @@
 //
 //   find the partition -> batch_validate() -> append_gather_add() ... produce_appended() -> answer
 //                     \-> what must be unpacked, packed or converted: the pool (produce_pool.c) -/
+//                     \-> topics with policies of the user's: the runners (produce_policy.c) -> answer
 //
 // Versions 0 to 2 may send message sets of formats 0 and 1, which become batches. Kafka is lenient there: records
 // without one whole message in them are stored as nothing, at offset -1, and zstd is not refused.
@@ -26,6 +27,7 @@
 #include "metadata/image.h"
 #include "network/connection.h"
 #include "network/frame.h"
+#include "policy/runner.h"
 #include "record/up_convert.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
@@ -188,9 +190,9 @@ static void produce_rules(const struct produce *produce, const struct produce_pa
   };
 }
 
-/// Refuses transactional batches: without a transactional id as Kafka does, with one because there is no transaction
-/// that they could belong to.
-static int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part)
+// Without a transactional id they are refused as by Kafka, with one because there is no transaction that they could
+// belong to.
+int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part)
 {
   const struct wire_produce_request *body = produce->req->body;
   if ((part->verdict.header.attributes & BATCH_TRANSACTIONAL) == 0) {
@@ -273,6 +275,11 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   part->is_append_time = rules.is_append_time;
   bool is_old = false;
   if (produce->req->version < PRODUCE_BATCH_VERSION && !produce_check_old(part, &is_old)) {
+    return;
+  }
+  struct policy_runners *runners = produce->req->api->runners;
+  if (runners != NULL && policy_runners_are_needed(runners) && produce_meets_policies(produce, found)) {
+    produce_police(part, found, &rules, is_old);
     return;
   }
   if (is_old) {

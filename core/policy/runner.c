@@ -160,7 +160,8 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
     slog_error("policies: runner %d %s: %s", runner->index,
                thread->set != NULL ? "stays with those of before" : "has none", error_last()->message);
     if (thread->set == NULL) {
-      snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s", error_last()->message);
+      snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s",
+               error_last()->message);
       thread->failure.index = -1;
     }
     policy_set_unref(set);

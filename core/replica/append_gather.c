@@ -58,3 +58,12 @@ void append_gather_submit(struct append_gather *gather)
   }
   gather->used_count = 0;
 }
+
+void append_gather_submit_of(struct append_gather *gather, const struct partition *part)
+{
+  CHECK(!gather->is_submitting);
+  struct append_row *row = &gather->rows[append_gather_place(part)];
+  if (row->part == part) {
+    append_row_submit(gather, row);
+  }
+}

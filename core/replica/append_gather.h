@@ -54,3 +54,6 @@ void append_gather_add(struct append_gather *gather, struct partition *part, str
 /// Submits all that was gathered; what is done on this loop is done when this returns. Must be called before the turn
 /// ends.
 void append_gather_submit(struct append_gather *gather);
+
+/// Submits what was gathered for one partition: whoever goes another way to its appender must not overtake it.
+void append_gather_submit_of(struct append_gather *gather, const struct partition *part);
