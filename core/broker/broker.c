@@ -215,6 +215,7 @@ static int broker_open_server(struct broker *broker)
   struct connection_callbacks callbacks;
   broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
+  broker->api.policies = &broker->policies.cache;
   broker->api.pool = broker->pool;
   api_callbacks(&broker->api, &callbacks);
   TRY(server_new(&settings, &callbacks, &broker->server));
@@ -305,8 +306,11 @@ static int broker_load(struct broker *broker)
                                        .pool = broker->pool,
                                        .controller = broker->controller,
                                        .logs = broker->logs,
+                                       .policies = &broker->policies,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
+  policies_start(&broker->policies, config, server_worker_count(broker->server), &broker->control);
+  broker->api.runners = broker->policies.runners;
   TRY(event_loop_start(&broker->control));
   broker->is_control_running = true;
   return broker_run_step(broker, broker_load_step);
@@ -399,6 +403,7 @@ int broker_stop(struct broker *broker)
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
+  policies_stop(&broker->policies);
   if (broker->is_control_running) {
     broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
@@ -420,6 +425,7 @@ int broker_stop(struct broker *broker)
   } else if (broker->logs != NULL) {
     log_manager_abandon(broker->logs);
   }
+  policies_destroy(&broker->policies);
   script_delete(broker->script);
   reloader_delete(broker->reloader);
   controller_delete(broker->controller);

@@ -15,6 +15,7 @@
 #include "broker/adoption.h"
 #include "broker/measure.h"
 #include "broker/own_configs.h"
+#include "broker/policies.h"
 #include "broker/scripting.h"
 #include "event/loop.h"
 #include "log/log_manager.h"
@@ -49,6 +50,7 @@ struct broker {
   struct metastore *store;                                  ///< metadata on disk
   struct metadata_cache metadata;                           ///< the image in memory
   bool has_metadata;                                        ///< `metadata` was created
+  struct policies policies;                                 ///< functions of the configuration
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
   struct coordinator *coordinator;                          ///< groups

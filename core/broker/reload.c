@@ -10,6 +10,7 @@
 #include "base/slog.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/policies.h"
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
@@ -310,6 +311,7 @@ static void reload_changed(struct controller_reload *change)
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
   }
+  policies_reload(reloader->settings.policies, reloader->wanted);
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {
     script_set_limits(reloader->script, (size_t)reloader->wanted->lua_memory_bytes, reloader->wanted->lua_budget_ms);
