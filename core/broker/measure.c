@@ -7,12 +7,8 @@
 #include "log/log_manager.h"
 #include "network/server.h"
 #include "os/clock.h"
-<<<<<<< HEAD
 #include "policy/runner.h"
-||||||| dd0f33f
-=======
 #include "policy/shared.h"
->>>>>>> words
 #include "replica/manager.h"
 
 void measure_begin(struct measure *measure)
@@ -31,10 +27,6 @@ void measure_add(struct measure *measure, struct api *api, struct server *server
   metrics_add_source(&measure->metrics, log_cleaner_collect, logs);
   metrics_add_source(&measure->metrics, coordinator_collect, coordinator);
   metrics_add_source(&measure->metrics, pool_collect, pool);
-<<<<<<< HEAD
   metrics_add_source(&measure->metrics, policy_runners_collect, runners);
-||||||| dd0f33f
-=======
   metrics_add_source(&measure->metrics, shared_collect, NULL);
->>>>>>> words
 }

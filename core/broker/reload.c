@@ -10,6 +10,7 @@
 #include "base/slog.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/policies.h"
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
@@ -17,12 +18,7 @@
 #include "lua/config.h"
 #include "lua/script.h"
 #include "network/server.h"
-<<<<<<< HEAD
-#include "policy/runner.h"
-||||||| dd0f33f
-=======
 #include "policy/shared.h"
->>>>>>> words
 
 /// Owner: the control thread; `wanted`, `limits` and the report are the pool's while it evaluates.
 struct reloader {
@@ -267,11 +263,15 @@ static void reload_evaluated(struct pool_job *job)
     reload_refuse(reloader);
     return;
   }
+  int32_t view_count = 0;
+  const struct topic_view *views = options_views(reloader->wanted, &report->arena, &view_count);
   reloader->change = (struct controller_reload){
       .arena = &report->arena,
       .config = &reloader->wanted->broker,
       .topics = options_topics(reloader->wanted, &report->arena),
       .topic_count = reloader->wanted->topic_count,
+      .views = views,
+      .view_count = view_count,
       .done = reload_changed,
   };
   controller_reload(reloader->settings.controller, &reloader->change);
@@ -313,14 +313,8 @@ static void reload_changed(struct controller_reload *change)
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
   }
-<<<<<<< HEAD
-  const struct policy_set *policies = reloader->wanted->policies;
-  policy_cache_publish(reloader->settings.policies, policies != NULL ? policy_set_ref(policies) : NULL);
-  policy_runners_reload(reloader->settings.runners);
-||||||| dd0f33f
-=======
+  policies_reload(reloader->settings.policies, reloader->wanted);
   shared_set_memory(reloader->wanted->lua_shared_memory_bytes);
->>>>>>> words
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {
     script_set_limits(reloader->script, (size_t)reloader->wanted->lua_memory_bytes, reloader->wanted->lua_budget_ms);

@@ -75,6 +75,8 @@ struct policy_view {
   const char *name;           ///< of the view
   const char *from;           ///< of the topic it reads
   const struct policy *where; ///< NULL: all records
+  const char *source;         ///< file in which it is given
+  int line;                   ///< line of that
 };
 
 /// A file that the configuration consists of, as it was read: all VMs of a set evaluate the same bytes.

@@ -139,8 +139,11 @@ bool policy_segments_retention(void *arg, void *owner, struct log *log, int64_t 
   pthread_mutex_unlock(&segments->lock);
   pass->job.run = pass_run;
   pass->job.done = pass_done; // where it ran
-  if (policy_runners_submit_slow(segments->runners, &pass->job) < 0) {
-    slog_warn("retention of %s-%" PRId32 ": %s", part->topic, part->index, error_last()->message);
+  int result = policy_runners_submit_slow(segments->runners, &pass->job);
+  if (result < 0) {
+    if (result != ERR_CLOSED) {
+      slog_warn("retention of %s-%" PRId32 ": %s", part->topic, part->index, error_last()->message);
+    }
     pass_free(pass);
   }
   return true;
