@@ -47,6 +47,10 @@ M.FILES_MAX_BYTES = 4 * 1024 * 1024
 --- Longest name of a partitioner, bytes.
 M.NAME_MAX = 249
 
+--- What luka.partitioner says of topics whose clients choose; and what of ours is misspelt.
+local NO_PARTITIONER = "none"
+local BUILTIN_PARTITIONERS = { "murmur2", "consistent", "round_robin", "sticky", "header:", "range:" }
+
 ---@param host luka.Host
 ---@param files luka.Files
 ---@return luka.Policies
@@ -124,7 +128,7 @@ function Policies:add_named(name, fn, origin, is_compiled)
   local path = ("policy.partitioner %s"):format(value_of.show(name))
   if not name:find "^[%w._-]+$" or #name > M.NAME_MAX then
     failure.raise(origin, path, "a name has 1 to %d letters, digits, '.', '_' and '-'", M.NAME_MAX)
-  elseif self.host.is_builtin_partitioner(name) then
+  elseif name == NO_PARTITIONER or self.host.builtin_partitioner(name) then
     failure.raise(origin, path, "is the name of a built-in partitioner")
   elseif self.named[name] then
     failure.raise(origin, path, "given already at %s", failure.where(self.list[self.named[name]].origin))
@@ -200,15 +204,16 @@ end
 
 --- Raises when a topic names a partitioner that is not there.
 function Policies:check_partitioner(setting)
-  local wrong = self.host.check_partitioner(setting.value)
-  if wrong then failure.raise(setting.origin, setting.path, "%s", wrong) end
-  if setting.value == "" or setting.value == "none" or self.named[setting.value] or self.host.is_builtin_partitioner(setting.value) then return end
-  local known = { "murmur2", "consistent", "round_robin", "sticky" }
-  for name in pairs(self.named) do known[#known + 1] = name end
-  local nearest = suggest.nearest(setting.value, known)
-  failure.raise(setting.origin, setting.path, "there is no partitioner %s%s", value_of.show(setting.value),
-    nearest and (", did you mean %s?"):format(value_of.show(nearest))
-      or "; policy.partitioner(name, function) makes one")
+  local name = setting.value
+  if name == NO_PARTITIONER or self.named[name] then return end
+  local is_builtin, wrong = self.host.builtin_partitioner(name)
+  if is_builtin then return end
+  if wrong then failure.raise(setting.origin, setting.path, "got %s, %s", value_of.show(name), wrong) end
+  local known = { NO_PARTITIONER, unpack(BUILTIN_PARTITIONERS) }
+  for other in pairs(self.named) do known[#known + 1] = other end
+  local nearest = suggest.nearest(name, known)
+  failure.raise(setting.origin, setting.path, "there is no partitioner %s%s", value_of.show(name),
+    nearest and (", did you mean %s?"):format(value_of.show(nearest)) or "; policy.partitioner(name, function) makes one")
 end
 
 local function sorted_by_name(list)
