@@ -19,40 +19,16 @@
 #include "network/connection.h"
 #include "network/frame.h"
 #include "os/clock.h"
-#include "record/codec.h"
-#include "record/iterate.h"
+#include "policy/produce.h"
 #include "record/recompress.h"
 #include "record/up_convert.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
 
-/// The codec that a topic asks for, -1: as the producer sent it; and its level.
-static int produce_codec(const struct topic_config *config, int *level)
-{
-  *level = CODEC_LEVEL_DEFAULT;
-  switch (config->compression_type) {
-    case TOPIC_COMPRESSION_UNCOMPRESSED:
-      return CODEC_NONE;
-    case TOPIC_COMPRESSION_ZSTD:
-      *level = config->compression_zstd_level;
-      return CODEC_ZSTD;
-    case TOPIC_COMPRESSION_LZ4:
-      *level = config->compression_lz4_level;
-      return CODEC_LZ4;
-    case TOPIC_COMPRESSION_SNAPPY:
-      return CODEC_SNAPPY;
-    case TOPIC_COMPRESSION_GZIP:
-      *level = config->compression_gzip_level >= 1 ? config->compression_gzip_level : CODEC_LEVEL_DEFAULT;
-      return CODEC_GZIP;
-    default:
-      return -1;
-  }
-}
-
 bool produce_needs_recompress(const struct produce_part *part, const struct topic_config *config)
 {
   int level;
-  int codec = produce_codec(config, &level);
+  int codec = policy_topic_codec(config, &level);
   return codec >= 0 && part->records.length >= BATCH_HEADER_SIZE && batch_needs_recompress(part->records.data, codec);
 }
 
@@ -60,19 +36,11 @@ bool produce_needs_recompress(const struct produce_part *part, const struct topi
 static void produce_recompress(struct produce_pooled *pooled)
 {
   struct produce_part *part = pooled->part;
-  size_t size_max = (size_t)pooled->rules.max_message_bytes;
-  size_t unpacked_max = size_max * BATCH_UNPACK_RATIO;
-  record_buffer_init(&pooled->packed, unpacked_max + BATCH_HEADER_SIZE);
-  int result = batch_recompress(part->records.data, part->verdict.header.size, pooled->codec, pooled->level,
-                                unpacked_max, &pooled->packed);
-  if (result == 0 && pooled->packed.size > size_max) {
-    result = ERR_BATCH_TOO_LARGE;
-  }
+  int result = batch_repack(part->records.data, part->verdict.header.size, pooled->codec, pooled->level,
+                            (size_t)pooled->rules.max_message_bytes, &pooled->packed);
   if (result < 0) {
-    part->error = result == ERR_LIMIT ? WIRE_MESSAGE_TOO_LARGE : api_wire_error(result);
-    return;
+    part->error = api_wire_error(result);
   }
-  record_buffer_trim(&pooled->packed, 0); // codecs ask for more room than they need, and the batch may have to wait
 }
 
 /// Makes a batch of a message set, or sets the part's error.
@@ -86,6 +54,17 @@ static void produce_convert(struct produce_pooled *pooled)
   }
 }
 
+/// The batch of a part as it is now.
+static uint8_t *produce_batch(struct produce_pooled *pooled, size_t *size)
+{
+  if (pooled->packed.size > 0) {
+    *size = pooled->packed.size;
+    return pooled->packed.bytes;
+  }
+  *size = pooled->part->verdict.header.size;
+  return (uint8_t *)(uintptr_t)pooled->part->records.data;
+}
+
 static void produce_pool_work(struct pool_job *job)
 {
   struct produce_pooled *pooled = CONTAINER_OF(job, struct produce_pooled, job);
@@ -97,10 +76,15 @@ static void produce_pool_work(struct pool_job *job)
   }
   if (pooled->is_old) {
     produce_convert(pooled);
-    return;
+  } else {
+    produce_validate(part, pooled->found, &pooled->rules, &pooled->arena);
   }
-  produce_validate(part, pooled->found, &pooled->rules, &pooled->arena);
-  if (part->error == WIRE_NONE && pooled->codec >= 0 && batch_needs_recompress(part->records.data, pooled->codec)) {
+  if (part->error == WIRE_NONE && part->division != NULL) {
+    size_t size;
+    uint8_t *bytes = produce_batch(pooled, &size);
+    produce_divide_packed(part, bytes, size, pooled->codec, pooled->level, (size_t)pooled->rules.max_message_bytes);
+  } else if (part->error == WIRE_NONE && !pooled->is_old && pooled->codec >= 0 &&
+             batch_needs_recompress(part->records.data, pooled->codec)) {
     produce_recompress(pooled);
   }
 }
@@ -132,10 +116,12 @@ static void produce_pool_done(struct pool_job *job)
   if (part->error != WIRE_NONE) {
     record_buffer_destroy(&pooled->packed);
     partition_unref(pooled->found);
-  } else if (pooled->packed.size > 0) {
-    produce_append(part, pooled->found, pooled->packed.bytes, pooled->packed.size);
+  } else if (part->division != NULL) {
+    produce_divide_append(part, pooled->found);
   } else {
-    produce_append(part, pooled->found, (uint8_t *)(uintptr_t)part->records.data, part->verdict.header.size);
+    size_t size;
+    uint8_t *bytes = produce_batch(pooled, &size);
+    produce_append(part, pooled->found, bytes, size);
   }
   if (req->client != NULL && --req->client->hold_count == 0) {
     connection_resume(req->frame->conn);
@@ -153,7 +139,7 @@ void produce_pool(struct produce_part *part, struct partition *found, const stru
   pooled->part = part;
   pooled->found = partition_ref(found);
   pooled->rules = *rules;
-  pooled->codec = produce_codec(config, &pooled->level);
+  pooled->codec = policy_topic_codec(config, &pooled->level);
   pooled->is_old = is_old;
   produce->pending++;
   req->client->hold_count++;

@@ -8,9 +8,10 @@
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> the controller ends
-// what it is at and refuses the rest, while all loops still run to hear of it -> periodic work stopped -> control ->
-// pool -> workers -> logs closed, markers written -> metastore.
+// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> runners of policies
+// end, but for those that never will -> the controller ends what it is at and refuses the rest, while all loops still
+// run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written ->
+// metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -43,6 +44,8 @@
 #include "metadata/metastore.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "policy/partitioners.h"
+#include "policy/runner.h"
 #include "replica/manager.h"
 
 enum {
@@ -154,6 +157,13 @@ static void broker_published(void *arg, const struct metadata_image *image)
   coordinator_published(broker->coordinator, image);
 }
 
+/// The controller's hook: a topic is to have a partitioner. Control thread.
+static int broker_check_partitioner(void *arg, const char *name, char *message)
+{
+  struct broker *broker = arg;
+  return policy_check_partitioner(policy_cache_get(&broker->policies), name, message, CONFIG_MESSAGE_SIZE);
+}
+
 static void broker_loaded(void *arg, int result)
 {
   struct broker *broker = arg;
@@ -215,6 +225,7 @@ static int broker_open_server(struct broker *broker)
   struct connection_callbacks callbacks;
   broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
+  broker->api.policies = &broker->policies;
   broker->api.pool = broker->pool;
   api_callbacks(&broker->api, &callbacks);
   TRY(server_new(&settings, &callbacks, &broker->server));
@@ -239,6 +250,16 @@ static int broker_open_server(struct broker *broker)
   broker->api.own_configs = broker->own_configs.entries;
   broker->api.own_config_count = OWN_CONFIGS_COUNT;
   return 0;
+}
+
+/// What the configuration says in functions is in force from the first request on.
+static void broker_start_policies(struct broker *broker)
+{
+  const struct policy_set *set = broker->options->config->policies;
+  broker->runners = policy_runners_new(server_worker_count(broker->server), &broker->control, &broker->policies);
+  policy_cache_publish(&broker->policies, set != NULL ? policy_set_ref(set) : NULL);
+  policy_runners_reload(broker->runners);
+  broker->api.runners = broker->runners;
 }
 
 static void broker_make_replicas(struct broker *broker)
@@ -292,7 +313,11 @@ static int broker_load(struct broker *broker)
       .cache = &broker->metadata,
       .config = &config->broker,
       .loop = &broker->control,
-      .hooks = {.arg = broker, .apply = broker_apply, .configured = broker_configured, .published = broker_published},
+      .hooks = {.arg = broker,
+                .apply = broker_apply,
+                .configured = broker_configured,
+                .check_partitioner = broker_check_partitioner,
+                .published = broker_published},
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;
@@ -301,6 +326,8 @@ static int broker_load(struct broker *broker)
                                        .pool = broker->pool,
                                        .controller = broker->controller,
                                        .logs = broker->logs,
+                                       .policies = &broker->policies,
+                                       .runners = broker->runners,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
@@ -336,9 +363,10 @@ static int broker_build(struct broker *broker)
   TRY(broker_storage_open_metastore(broker));
   TRY(broker_storage_decide_adoption(broker));
   broker_make_replicas(broker);
+  broker_start_policies(broker);
   TRY(broker_load(broker));
   measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
-              broker->pool);
+              broker->pool, broker->runners);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -395,6 +423,7 @@ int broker_stop(struct broker *broker)
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
+  policy_runners_stop(broker->runners);
   if (broker->is_control_running) {
     broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
@@ -420,6 +449,8 @@ int broker_stop(struct broker *broker)
   reloader_delete(broker->reloader);
   controller_delete(broker->controller);
   coordinator_delete(broker->coordinator);
+  policy_runners_delete(broker->runners);
+  policy_cache_publish(&broker->policies, NULL);
   replica_manager_delete(broker->replicas);
   if (broker->store != NULL) {
     metastore_close(broker->store);

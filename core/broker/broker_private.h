@@ -20,12 +20,14 @@
 #include "log/log_manager.h"
 #include "metadata/image.h"
 #include "network/server.h"
+#include "policy/policy.h"
 
 struct broker_config;
 struct broker_options;
 struct controller;
 struct coordinator;
 struct metastore;
+struct policy_runners;
 struct pool;
 struct reloader;
 struct replica_manager;
@@ -49,6 +51,8 @@ struct broker {
   struct metastore *store;                                  ///< metadata on disk
   struct metadata_cache metadata;                           ///< the image in memory
   bool has_metadata;                                        ///< `metadata` was created
+  struct policy_cache policies;                             ///< functions of the configuration's user
+  struct policy_runners *runners;                           ///< threads for those on records
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
   struct coordinator *coordinator;                          ///< groups

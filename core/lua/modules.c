@@ -12,6 +12,7 @@
 #include "lua/native_clock.h"
 #include "lua/native_file.h"
 #include "lua/native_json.h"
+#include "lua/native_library.h"
 #include "lua/native_record.h"
 #include "lua/native_text.h"
 #include "os/file.h"
@@ -27,6 +28,7 @@ static const struct {
     {"luka.native.clock", native_clock_open},
     {"luka.native.file", native_file_open},
     {"luka.native.json", native_json_open},
+    {"luka.native.library", native_library_open},
     {"luka.native.record", native_record_open},
     {"luka.native.text", native_text_open},
 };

@@ -29,3 +29,8 @@ int64_t clock_thread_ms(void)
 {
   return clock_read_ns(CLOCK_THREAD_CPUTIME_ID) / 1000000;
 }
+
+int64_t clock_thread_ns(void)
+{
+  return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}

@@ -11,3 +11,4 @@ int64_t clock_mono_ns(void); ///< nanoseconds since the same start
 
 /// Milliseconds of processor time that the calling thread has used: what a busy machine does to others does not count.
 int64_t clock_thread_ms(void);
+int64_t clock_thread_ns(void); ///< the same in nanoseconds

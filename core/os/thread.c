@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/error.h"
 
@@ -42,4 +43,14 @@ int thread_set_batch(bool is_batch)
     return error_set_errno(errno, "cannot set the scheduling policy");
   }
   return 0;
+}
+
+int64_t thread_used_ms(pthread_t thread)
+{
+  clockid_t id;
+  struct timespec used;
+  if (pthread_getcpuclockid(thread, &id) != 0 || clock_gettime(id, &used) != 0) {
+    return 0;
+  }
+  return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /// Starts a thread. Owned: pthread_join().
 ///
@@ -20,3 +21,6 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), v
 /// @return 0; ERR_INVALID when the policy is not the one to change from, as when the broker was started with another,
 /// which stays; ERR_PERMISSION and others where the system refuses
 int thread_set_batch(bool is_batch);
+
+/// Milliseconds of processor time that a thread has used; it has not ended yet.
+int64_t thread_used_ms(pthread_t thread);

@@ -5,6 +5,7 @@ local amount = require "luka.config.amount"
 local kafka = require "luka.config.kafka"
 local suggest = require "luka.config.suggest"
 local units = require "luka.units"
+local unsafe = require "luka.sandbox.unsafe"
 
 local M = {}
 
@@ -20,6 +21,7 @@ local SIZES = { kb = "KiB", mb = "MiB", gb = "GiB", kib = "KiB", mib = "MiB", gi
 local LINE_MAX = 1000
 
 local function out_of_reach(name, place)
+  if unsafe.NAMES[name] and place == "a configuration" then return ("%s %s"):format(name, unsafe.PROBLEM) end
   return ("%s is out of reach of %s"):format(name, place)
 end
 

@@ -144,7 +144,7 @@ local function check_digits(path, text)
 end
 
 --- Runs the file and checks that somebody heeds what it says.
-local function run_file(host, files, path, words)
+local function run_file(host, files, path, words, settings)
   local function add(file, text)
     add_file(files, file, text)
     check_digits(file, text)
@@ -152,9 +152,12 @@ local function run_file(host, files, path, words)
   local text, err = host.read(path)
   if not text then failure.raise({ source = path }, nil, "%s", err) end
   add(path, text)
-  local env = globals.new(environment.new(host, {}), words)
+  local bare, unlock = environment.new(host, {})
+  local env = globals.new(bare, words)
   env.print = printer(host)
-  env.require = modules.new(host, env, folder_of(path), add)
+  local module_host = { is_deep = host.is_deep, read = host.read, is_unsafe = function() return settings.is_unsafe end }
+  env.require = modules.new(module_host, env, folder_of(path), add)
+  settings:when_unsafe(unlock)
   local value = modules.compile(path, text, env)()
   if value ~= nil then
     failure.raise(files.position(), nil, "returns %s, which nobody reads; write broker { ... }, defaults { ... } and "
@@ -195,8 +198,9 @@ function M.load(host, path, sets, is_debug, wants_report)
   local trace
 
   local function run()
+    settings:override_unsafe(sets)
     if path then
-      run_file(host, files, path, words)
+      run_file(host, files, path, words, settings)
       if calls.count == 0 and is_idle(files) then
         failure.raise({ source = path }, nil, 'sets nothing; write broker { ... }, defaults { ... } and topic "name" '
           .. "{ ... }")

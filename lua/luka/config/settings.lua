@@ -31,6 +31,9 @@ local value_of = require "luka.config.value"
 ---@field topics luka.TopicSetting[]
 ---@field topic_by_name table<string, luka.TopicSetting>  by name with '_' for '.'
 ---@field policies luka.Policies
+---@field is_unsafe boolean  the file may use what luka.sandbox.unsafe has
+---@field is_unsafe_fixed boolean  --set says so or not, and the file does not matter
+---@field unlock fun()?  called when the file may
 local Settings = {}
 Settings.__index = Settings
 
@@ -42,6 +45,7 @@ local M = {}
 function M.new(host, policies)
   local self = {
     host = host, policies = policies, broker = {}, kafka = {}, defaults = {}, topics = {}, topic_by_name = {},
+    is_unsafe = false, is_unsafe_fixed = false,
   }
   return setmetatable(self, Settings)
 end
@@ -79,6 +83,7 @@ function Settings:set_broker(key, value, origin, path)
   local own = schema.BROKER[key]
   if own then
     self.broker[key] = { path = path, origin = origin, value = read.own(own, value, origin, path, self.host) }
+    if key == "unsafe" and not self.is_unsafe_fixed then self:set_unsafe(self.broker.unsafe.value) end
     return
   end
   if schema.BROKER_LATER[key] then failure.raise(origin, path, "is not supported yet") end
@@ -86,6 +91,25 @@ function Settings:set_broker(key, value, origin, path)
   if not def or not def.is_supported then unknown.broker(key, origin, path) end
   local text = read.kafka(self.host.check_broker, def.name, value, origin, path)
   self.kafka[def.name] = { path = path, origin = origin, value = text }
+end
+
+--- Whether the file may do everything from here on.
+function Settings:set_unsafe(value)
+  self.is_unsafe = value
+  if value and self.unlock then self.unlock() end
+end
+
+--- Has a function called when the file may do everything, which may be now.
+function Settings:when_unsafe(unlock)
+  self.unlock = unlock
+  if self.is_unsafe then unlock() end
+end
+
+--- Whether --set says that the file may do everything, or may not, whatever it says itself. Before the file is run.
+function Settings:override_unsafe(sets)
+  for _, set in ipairs(sets) do
+    if set[1] == "unsafe" then self.is_unsafe_fixed, self.is_unsafe = true, set[2] == "true" end
+  end
 end
 
 --- Takes one key of `defaults { ... }`.

@@ -147,10 +147,13 @@ function M.load(sources, host)
   for name, value in pairs(units) do words[name] = value end
   for name, value in pairs(giving_words(list)) do words[name] = value end
   for name, value in pairs(host.words or {}) do words[name] = value end
-  local env = globals_of(environment.new(host, host.globals or {}), words)
+  local bare, unlock = environment.new(host, host.globals or {})
+  local env = globals_of(bare, words)
+  if host.is_unsafe then unlock() end
   env.print = words_of_functions.printer(log)
   local config = sources[1]
   local bundle = {
+    is_deep = host.is_deep, is_unsafe = function() return host.is_unsafe == true end,
     read = function(path)
       if texts[path] then return texts[path] end
       return nil, "was not read when the configuration was checked", true

@@ -3,8 +3,27 @@
 -- state can do: the one that runs a function replaces them (luka.policy.load), elsewhere they refuse.
 local clock = require "luka.native.clock"
 local json = require "luka.native.json"
+local library = require "luka.native.library"
 
 local M = {}
+
+--- Largest value that is made JSON of (values in it, bytes of texts, tables in tables), and the longest JSON that is read:
+--- it is done inside C, in memory that is not the state's.
+M.VALUES_MAX, M.BYTES_MAX, M.DEPTH_MAX = 100000, 1024 * 1024, 100
+
+local function encode(value, indent)
+  library.measure(value, M.VALUES_MAX, M.BYTES_MAX, M.DEPTH_MAX)
+  clock.poll()
+  return json.encode(value, indent)
+end
+
+local function decode(text)
+  if type(text) == "string" and #text > M.BYTES_MAX then
+    return nil, ("the text is too long: at most %d bytes are decoded"):format(M.BYTES_MAX)
+  end
+  clock.poll()
+  return json.decode(text)
+end
 
 --- What each word that a state may have or not is for.
 M.NEEDS = {
@@ -22,7 +41,7 @@ local LINE_MAX = 8192
 --- One value of a line.
 local function shown(value)
   if type(value) ~= "table" then return tostring(value) end
-  local ok, text = pcall(json.encode, value)
+  local ok, text = pcall(encode, value)
   return ok and text or tostring(value)
 end
 
@@ -81,7 +100,7 @@ function M.base(context)
   local words = {
     log = read_only(log_words(context.log), "log"),
     now = clock.now,
-    json = read_only({ encode = json.encode, decode = json.decode, array = json.array, object = json.object,
+    json = read_only({ encode = encode, decode = decode, array = json.array, object = json.object,
       null = json.null }, "json"),
   }
   for word in pairs(M.NEEDS) do words[word] = refusing(context.refuse, word) end

@@ -10,6 +10,7 @@ local coroutines = require "luka.sandbox.coroutines"
 local source = require "luka.sandbox.source"
 local tables = require "luka.sandbox.tables"
 local text = require "luka.sandbox.text"
+local unsafe = require "luka.sandbox.unsafe"
 local watched = require "luka.sandbox.watched"
 
 local M = {}
@@ -107,6 +108,7 @@ end
 ---@param host luka.Host
 ---@param words table<string, any>  further words it knows
 ---@return table env
+---@return fun() unlock  adds what luka.sandbox.unsafe has
 function M.new(host, words)
   local env = {}
   for _, name in ipairs(PLAIN) do env[name] = _G[name] end
@@ -117,13 +119,14 @@ function M.new(host, words)
   end
   env.os.date, env.tonumber = watched.date, watched.text(tonumber)
   env.coroutine = coroutines.new(host)
+  local os_functions = env.os
   for _, library in ipairs(NAMES) do env[library] = M.read_only(env[library], library) end
   env.xpcall = sandboxed_xpcall
   env.load = loader(env)
   env.loadstring = env.load
   env._G = env
   for name, value in pairs(words) do env[name] = value end
-  return env
+  return env, function() unsafe.add(env, os_functions) end
 end
 
 --- The environment of a console's session: what its code sets stays in `globals`; all else is behind that and is not

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `require` of user code: Lua files next to config.lua, and the few modules of ours that are meant for it.
+-- `require` of user code: Lua files next to config.lua, libraries of others (libraries.lua), and the few modules of ours
+-- that are meant for it.
 local environment = require "luka.sandbox.environment"
+local libraries = require "luka.sandbox.libraries"
 local source = require "luka.sandbox.source"
 
 local M = {}
@@ -22,7 +24,7 @@ end
 
 --- Makes a `require` for one environment.
 ---
----@param host luka.Host
+---@param host { is_deep: (fun(): boolean), read: fun(path: string): string?, string?, boolean? }
 ---@param env table
 ---@param folder string  of config.lua, "" or with a slash at its end
 ---@param add_file fun(path: string, text: string)  called for each file before it is compiled
@@ -58,6 +60,12 @@ function M.new(host, env, folder, add_file)
     if OURS[name] then
       loaded[name] = environment.read_only(require(name), name)
       return loaded[name]
+    end
+    local library, problem = libraries.open(name, host, env, add_file)
+    if problem then error(("module '%s' %s"):format(name, problem), 2) end
+    if library ~= nil then
+      loaded[name] = library
+      return library
     end
     check_name(name)
     if loading[name] then error(("module '%s' requires itself"):format(name), 2) end
