@@ -19,7 +19,7 @@ enum {
   STATE_TIMED_BLOCK_BYTES = 32 * 1024, ///< allocations from this size on look at the clock too
   STATE_STACK_BYTES = 512 * 1024,      ///< C stack that nested calls between C and Lua may use
   STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
-  STATE_GC_PAUSE_SMALL = 400,          ///< the same while that is far from the cap: collecting less often costs less
+  STATE_GC_PAUSE_SMALL = 200,          ///< the same while that is far from the cap: collecting less often costs less
   STATE_SMALL_SHARE = 16,              ///< far from the cap: below one of so many parts of it
 };
 
