@@ -176,7 +176,9 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   thread->version = runner->version;
   pthread_mutex_unlock(&runner->lock);
   struct policy_vm *vm = NULL;
-  int result = policy_set_has_records(set) ? set->new_vm(set, &vm) : 0;
+  bool is_slow = runner->index == thread->runners->count;
+  bool needs_vm = is_slow ? set != NULL && set->source_count > 0 : policy_set_has_records(set);
+  int result = needs_vm ? set->new_vm(set, &vm) : 0;
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,
