@@ -196,11 +196,9 @@ local function on_error(client, code)
   return true
 end
 
-local function owned_text(set) local l = {} for k in pairs(set or {}) do l[#l+1]=k end table.sort(l) return table.concat(l, ",") end
 --- Its request was answered. @param is_lost  it never hears that
 function M.take_answer(sim, client, call, is_lost)
   local answer = call.response
-  if os.getenv "TRACE" then io.stderr:write(("TR t=%s %s inst=%s %s -> %s gen=%s lost=%s owned=%s next=%s asg=%s %s stale=%s\n"):format(tostring(sim.s.now_ms-1700000000000), client.id, tostring(client.instance), call.api, tostring(answer.errorCode), tostring(answer.generationId or client.epoch), tostring(is_lost), owned_text(client.owned), client.next and owned_text(client.next) or "-", call.api=="SyncGroup" and answer.errorCode==0 and owned_text(read_assignment(answer.assignment)) or "", client.is_eager and "eager" or "coop", tostring(client.is_stale))) end
   client.call = nil
   if call.api == "LeaveGroup" then return end
   if call.api == "JoinGroup" and answer.errorCode == 0 then client.generation = answer.generationId end

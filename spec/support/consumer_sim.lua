@@ -98,7 +98,6 @@ function Sim:take_answer(client, call, is_lost)
   if client.is_classic then return classic_client.take_answer(self, client, call, is_lost) end
   client.call = nil
   local answer = call.response
-  if os.getenv "TRACE" then io.stderr:write(("TR t=%s %s inst=%s CGHB(%s) -> %s epoch=%s lost=%s owned=%s asg=%s\n"):format(tostring(self.s.now_ms-1700000000000), client.id, tostring(client.instance), call.epoch, answer.errorCode, answer.memberEpoch, tostring(is_lost), to_text(client.owned), tostring(consumer.text(self.s, answer.assignment)))) end
   if is_lost then return end
   if answer.errorCode ~= 0 then
     if FENCED[answer.errorCode] then restart(client) end
@@ -174,12 +173,7 @@ local function check_targets(text)
 end
 
 function Sim:check()
-  local at = self.log.at
   self.log:read(self.s.log)
-  if os.getenv "TRACE" then local w = require "spec.support.wire" for i = at+1, self.log.at do local r = self.s.log[i] local k = r.key:byte(2)
-    local names = {[2]="GroupMetadataValue",[3]="ConsumerGroupMetadataValue",[6]="ConsumerGroupTargetAssignmentMetadataValue",[8]="ConsumerGroupCurrentMemberAssignmentValue"}
-    local v = r.value and names[k] and w.decode(names[k], r.value:byte(2), r.value:sub(3))
-    io.stderr:write(("   LOG %d %s %s\n"):format(k, (r.key:sub(6):gsub("[^%w-]","")), v and (v.epoch or v.generation and ("gen "..v.generation.." members "..#v.members.." leader "..tostring(v.leader)) or v.assignment_epoch or ("epoch "..v.member_epoch.." prev "..v.previous_member_epoch.." state "..v.state)) or r.value and "value" or "-")) end end
   local group = self:look()
   check_targets(group.text)
   assert(not group.epoch or group.epoch == math.max(self.log.epoch, FIRST_EPOCH)
@@ -204,9 +198,17 @@ end
 
 -- ---- disturbances ----
 
-function Sim:reload()
-  if self.s.is_held then self.s:settle(100) end
+--- All that waits is written, and what follows from it.
+function Sim:settle_all()
+  repeat
+    self.s:settle(100)
+    self.s:run()
+  until #self.s.taken == 0
   self:answers()
+end
+
+function Sim:reload()
+  self:settle_all()
   for _, client in ipairs(self.clients) do
     if client.call then return end
   end
@@ -255,8 +257,7 @@ function Sim:restart_static(client)
   if client.is_classic then return restart(client) end -- it does not say that it goes
   self:beat(client, -2)
   if client.call then
-    self.s:settle(100)
-    self:answers()
+    self:settle_all()
   end
   restart(client)
   self.made = self.made + 1
@@ -292,7 +293,7 @@ function Sim:disturb(client)
     self:reload()
   elseif dice < 15 then
     self.s.is_held = not self.s.is_held
-    if not self.s.is_held then self.s:settle(100) end
+    if not self.s.is_held then self:settle_all() end
   end
 end
 
@@ -355,8 +356,7 @@ end
 
 function Sim:rest()
   self.has_faults, self.s.is_held = false, false
-  self.s:settle(100)
-  self:answers()
+  self:settle_all()
   for _ = 1, REST_ROUNDS do
     for _, client in ipairs(self.clients) do self:rest_client(client) end
     self.s:advance(REST_STEP_MS)

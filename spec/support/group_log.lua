@@ -24,8 +24,7 @@ end
 --- A record of a classic group.
 function Log:group(value)
   if not value then
-    -- Of members that there are, a consumer group is made, which somebody joins. But a group that nobody is in ends.
-    self.must_grow = self.has_members
+    -- What comes then is a consumer group with the same members. But a group that nobody is in ends.
     if not self.has_members then self.epoch = 0 end
     self.has_members = nil
     return
@@ -48,8 +47,8 @@ function Log:group_epoch(value)
     return
   end
   local epoch = decode("ConsumerGroupMetadataValue", value).epoch
-  assert(epoch >= self.epoch + (self.must_grow and 1 or 0), "an epoch fell")
-  self.epoch, self.must_grow = epoch, nil
+  assert(epoch >= self.epoch, "an epoch fell")
+  self.epoch = epoch
 end
 
 function Log:target_epoch(value)
