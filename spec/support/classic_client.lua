@@ -211,7 +211,8 @@ function M.take_answer(sim, client, call, is_lost)
   elseif call.api == "JoinGroup" then
     client.id, client.epoch, client.phase, client.assign = answer.memberId, answer.generationId, "joined", nil
     client.is_leader = answer.leader == answer.memberId
-    if client.is_leader then client.assign = assign(sim, client, answer.members) end
+    -- A leader that took over (KIP-814) does not assign, and looks whether topics are as they were when it did.
+    if client.is_leader and not answer.skipAssignment then client.assign = assign(sim, client, answer.members) end
   elseif call.api == "SyncGroup" then
     local parts = read_assignment(answer.assignment)
     client.phase, client.is_renewed = "in", true

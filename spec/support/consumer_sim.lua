@@ -15,7 +15,6 @@ local GROUP = "g"
 local TOPICS = { "a", "b", "c" }
 local FENCED = { [25] = true, [69] = true, [82] = true, [110] = true, [111] = true }
 local LOG_ERROR = 16 -- NOT_COORDINATOR: what failed writes answer
-local FIRST_EPOCH = 1 -- of a group whose members want nothing, and nothing was written
 local REST_ROUNDS, REST_STEP_MS, REST_STEPS = 60, 2500, 8
 
 local Sim = {}
@@ -118,11 +117,11 @@ function Sim:beat(client, epoch)
       owned = "", serverAssignor = client.assignor }
   elseif epoch > 0 then
     local owned = to_text(client.owned)
-    if client.is_unsure or client.said ~= owned or self.random(4) == 0 then
+    if client.said ~= owned or self.random(4) == 0 then
       more.owned = owned
       client.said = owned
     end
-    if self.random(10) == 0 then
+    if client.is_unsure or self.random(10) == 0 then -- one that says all there is to say is told all
       more.rebalanceTimeoutMs, more.subscribedTopicNames, more.owned = 5000, client.topics, owned
       more.subscribedTopicRegex = client.regex or ""
     end
@@ -138,7 +137,7 @@ function Sim:answers()
   for _, client in ipairs(self.clients) do
     if client.call and client.call.response then
       local is_lost = self.has_faults and self.random(10) == 0
-      client.is_unsure = is_lost
+      client.is_unsure = is_lost or client.call.response.errorCode ~= 0
       self:take_answer(client, client.call, is_lost)
     end
   end
@@ -176,8 +175,8 @@ function Sim:check()
   self.log:read(self.s.log)
   local group = self:look()
   check_targets(group.text)
-  assert(not group.epoch or group.epoch == math.max(self.log.epoch, FIRST_EPOCH)
-    and group.assignment == math.max(self.log.assignment, FIRST_EPOCH),
+  assert(not group.epoch or group.epoch == math.max(self.log.epoch, group_log.FIRST_EPOCH)
+    and group.assignment == math.max(self.log.assignment, group_log.FIRST_EPOCH),
     ("the group's epochs are %s and %s, those of its log %d and %d"):format(tostring(group.epoch), tostring(group.assignment),
       self.log.epoch, self.log.assignment))
   local owner = {}
