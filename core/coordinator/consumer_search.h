@@ -3,7 +3,8 @@
 // Looking for the topics of a group's regular expressions, off the worker: that takes a microsecond for each name and
 // expression, and more for some, while all clients of the worker would wait.
 //
-//   consumer_regex.c: consumer_search_new() --> shard's list --group_shard_take_search()--> group_search_run() on the pool
+//   consumer_regex.c: consumer_search_new() --> shard's list --group_shard_take_search()--> group_search_run() on the
+//   pool
 //        ^  applied, and another turn for what is left                                             |
 //        +------------- consumer_searched() <-------------- group_shard_searched() ----------------+
 //

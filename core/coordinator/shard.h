@@ -130,9 +130,9 @@ bool group_write_record(const struct group_write *write, int32_t index, const ui
 /// @param error  enum wire_error as a client of the group is to see it; WIRE_NONE: it is safe
 void group_shard_written(struct group_shard *shard, struct group_write *write, int16_t error, int64_t now_ms);
 
-/// The next search of a group for the topics of its regular expressions, oldest first; NULL: no more. It is the caller's
-/// until group_shard_searched() or, when the shard is gone, group_search_delete(): the shard goes on without it, and may
-/// end. In any order, as late as you like; a group has one at a time.
+/// The next search of a group for the topics of its regular expressions, oldest first; NULL: no more. It is the
+/// caller's until group_shard_searched() or, when the shard is gone, group_search_delete(): the shard goes on without
+/// it, and may end. In any order, as late as you like; a group has one at a time.
 struct group_search *group_shard_take_search(struct group_shard *shard);
 
 /// There is one to take.
