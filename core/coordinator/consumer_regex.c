@@ -157,7 +157,6 @@ static void apply(struct group_search *search, int64_t now_ms)
     }
   }
   consumer_update_epoch(&change, change.regex_count > 0);
-  search->is_back = false;
   search->is_away = true;
   if (change.write != NULL) {
     group_write_submit(change.write, now_ms);

@@ -68,7 +68,6 @@ struct group_search *consumer_search_new(struct consumer_group *consumer, int64_
 
 void consumer_search_submit(struct group_search *search)
 {
-  search->is_back = false;
   list_append(&search->consumer->group->shard->searches, &search->link);
 }
 
@@ -117,7 +116,6 @@ void group_shard_searched(struct group_shard *shard, struct group_search *search
     group_search_delete(search);
     return;
   }
-  search->is_back = true;
   if (!shard->is_stopped) { // otherwise it goes with its group
     consumer_searched(search, now_ms);
   }
@@ -127,6 +125,7 @@ void group_shard_searched(struct group_shard *shard, struct group_search *search
 
 /// Names of the topics that match, sorted; the names borrowed. Owned: mem_free().
 ///
+/// @param[out] count  -1: it takes too long
 /// @param[out] bytes  that they take
 static struct wire_string *matching_names(const struct group_regex *regex, const struct group_shard_topics *topics,
                                           int32_t *count, size_t *bytes)
@@ -134,12 +133,11 @@ static struct wire_string *matching_names(const struct group_regex *regex, const
   int64_t until_ms = clock_thread_ms() + SEARCH_LONGEST_MS;
   int32_t room = SEARCH_FEW;
   struct wire_string *names = mem_array((size_t)room, sizeof *names);
-  struct wire_string name;
+  struct wire_string name = {0};
   int32_t found = 0;
   for (int32_t i = 0; topics->at(topics->arg, i, &name.data, &name.length); i++) {
     if (i % SEARCH_CLOCK_NAMES == 0 && clock_thread_ms() > until_ms) {
-      slog_warn("a regular expression of a consumer group takes too long for %d topics and more: it matches none", i);
-      found = 0;
+      found = -1;
       break;
     }
     if (!group_regex_matches(regex, name.data, name.length)) {
@@ -186,7 +184,14 @@ static size_t search_item(struct group_search *search, struct consumer_search_it
   size_t bytes = 0;
   struct wire_string *names = regex != NULL ? matching_names(regex, topics, &count, &bytes) : NULL;
   group_regex_delete(regex);
-  item->is_other = !is_known(item, names, count);
+  if (count < 0) { // a group that has topics keeps them
+    slog_warn(
+        "a regular expression of a consumer group takes too long for the names of all topics: nothing new is found");
+    count = 0;
+    item->is_other = item->known == NULL;
+  } else {
+    item->is_other = !is_known(item, names, count);
+  }
   if (item->is_other) {
     struct wire_string *matched = arena_alloc(&search->found, ((size_t)count + 1) * sizeof *matched);
     for (int32_t i = 0; i < count; i++) {

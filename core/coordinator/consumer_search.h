@@ -50,7 +50,6 @@ struct group_search {
   int32_t count;                      ///< how many
   int32_t first;                      ///< of those that the last run looked at
   int32_t next;                       ///< where the next run goes on
-  bool is_back;                       ///< it waits in its group to be applied
   bool is_away;                       ///< taken, or what it found is being written: it is freed by who has it
 };
 

@@ -84,6 +84,7 @@ void coordinator_free(struct coordinator_shard *entry)
 {
   CHECK(!entry->is_loading && !entry->is_writing);
   list_remove(&entry->dirty);
+  coordinator_search_forget(entry);
   group_shard_delete(entry->shard);
   batch_builder_destroy(&entry->batch);
   coordinator_load_forget(entry);

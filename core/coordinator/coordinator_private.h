@@ -155,7 +155,7 @@ void coordinator_load_forget(struct coordinator_shard *entry);
 /// Has the pool run the next search, unless it has one of this worker (coordinator_search.c). On the worker.
 void coordinator_search_next(struct coordinator_worker *worker);
 
-/// The shard has searches to run, or none.
+/// Has the shard take its turn, if it has searches to run.
 void coordinator_search_mark(struct coordinator_shard *entry);
 
 /// The shard is no more: nobody wants what is searched for.
