@@ -384,10 +384,13 @@ static void list_defs(struct alter_decision *decision)
   }
 }
 
-static void decide(const struct alter_plan_context *context, struct controller_alter *alter, int32_t index,
-                   const struct alter_found *found, struct alter_plan *plan)
+void alter_plan_decide(const struct alter_plan_context *context, struct controller_alter *alter, int32_t index,
+                       const struct alter_found *found, struct alter_plan *plan)
 {
   struct controller_alter_resource *resource = &alter->resources[index];
+  if (resource->error_code != WIRE_NONE || resource->is_settled) {
+    return;
+  }
   struct alter_change *change = &plan->changes[index];
   struct alter_decision decision = {
       .context = context,
@@ -423,17 +426,15 @@ static void decide(const struct alter_plan_context *context, struct controller_a
   }
 }
 
-void alter_plan_make(const struct alter_plan_context *context, struct controller_alter *alter,
-                     const struct alter_found *found, struct alter_plan *plan)
+void alter_plan_begin(struct controller_alter *alter, struct alter_plan *plan)
 {
   *plan = (struct alter_plan){0};
   plan->changes = arena_zalloc(alter->arena, (size_t)alter->resource_count * sizeof *plan->changes);
   plan->resource_count = alter->resource_count;
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    if (alter->resources[i].error_code == WIRE_NONE && !alter->resources[i].is_settled) {
-      decide(context, alter, i, &found[i], plan);
-    }
-  }
+}
+
+void alter_plan_end(const struct controller_alter *alter, struct alter_plan *plan)
+{
   if (alter->is_validate_only) {
     alter_plan_destroy(plan);
   }

@@ -47,6 +47,7 @@ struct group_shard *group_shard_new(int32_t index, const struct group_settings *
   list_create(&shard->answers);
   list_create(&shard->writes);
   list_create(&shard->taken);
+  list_create(&shard->searches);
   return shard;
 }
 

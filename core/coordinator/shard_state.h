@@ -45,11 +45,12 @@ struct group_shard {
   size_t heap_room;          ///< slots allocated
   uint64_t timer_order;      ///< of the next one that is started
 
-  struct list answers; ///< answered requests, oldest first
-  struct list writes;  ///< writes not yet taken, oldest first
-  struct list taken;   ///< writes under way, oldest first
-  bool is_stopped;     ///< group_shard_stop() was called
-  int16_t stop_error;  ///< what whoever comes is told
+  struct list answers;  ///< answered requests, oldest first
+  struct list writes;   ///< writes not yet taken, oldest first
+  struct list taken;    ///< writes under way, oldest first
+  struct list searches; ///< searches not yet taken, oldest first
+  bool is_stopped;      ///< group_shard_stop() was called
+  int16_t stop_error;   ///< what whoever comes is told
 
   struct group_timer expiry_timer; ///< looks for offsets that have expired
   uint32_t expiry_slot;            ///< where that look goes on; 0: at the start

@@ -64,7 +64,7 @@ function Sim:new_client()
   local client = { id = ("m%03d"):format(self.made), epoch = 0, owned = {}, told = {} }
   if self.random(3) == 0 then client.instance = "i" .. self.made end
   client.topics = self:random_topics()
-  client.regex = self.random(5) == 0 and "[ab]" or nil
+  client.regex = ({ "[ab]", "a|b", "[^c]" })[1 + self.random(12)]
   client.assignor = ({ false, false, "uniform", "range" })[1 + self.random(4)] or nil
   if self.has_classic and self.random(2) == 0 then classic_client.create(client, self.random(2) == 0) end
   self.clients[#self.clients + 1] = client
@@ -223,6 +223,7 @@ function Sim:reload()
     client.generation = client.generation and math.min(client.generation, now.generation and self.log.epoch or client.generation)
   end
   other.is_held, other.known_topics = self.s.is_held, self.s.known_topics
+  other.are_searches_held = self.s.are_searches_held
   self.s:close()
   self.s = other
 end
@@ -293,6 +294,9 @@ function Sim:disturb(client)
   elseif dice < 15 then
     self.s.is_held = not self.s.is_held
     if not self.s.is_held then self:settle_all() end
+  elseif dice < 18 then
+    self.s.are_searches_held = not self.s.are_searches_held
+    self.s:run()
   end
 end
 
@@ -306,6 +310,7 @@ function Sim:step()
     self.s:advance(self.random(1500))
   end
   if self.random(2) == 0 then self:settle_some() end
+  if #self.s.searches > 0 and self.random(2) == 0 then self.s:search(self.random(2) == 0 and 0 or nil) end
   self:disturb(client)
   self:answers()
   self:check()
@@ -354,7 +359,7 @@ function Sim:rest_client(client)
 end
 
 function Sim:rest()
-  self.has_faults, self.s.is_held = false, false
+  self.has_faults, self.s.is_held, self.s.are_searches_held = false, false, false
   self:settle_all()
   for _ = 1, REST_ROUNDS do
     for _, client in ipairs(self.clients) do self:rest_client(client) end

@@ -75,7 +75,9 @@ describe("alter plan", function()
     local found = ffi.new "struct alter_found"
     found.is_there = stored ~= nil
     found.configs, found.config_count = entries(stored or {})
-    C.alter_plan_make(context, request, found, plan)
+    C.alter_plan_begin(request, plan)
+    C.alter_plan_decide(context, request, 0, found, plan)
+    C.alter_plan_end(request, plan)
     local node
     if plan.change_count > 0 then
       node = {}
