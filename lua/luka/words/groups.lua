@@ -20,7 +20,8 @@ M.entries = {
     text = "All groups: type, state, members, lag.",
     usage = "groups([part of a name])",
     about = "lag is the number of records that were written and not committed yet, of all partitions that the group has "
-      .. "committed something of. shard is the partition of __consumer_offsets that keeps the group.",
+      .. "committed something of. shard is the partition of __consumer_offsets that keeps the group. Where a group cannot "
+      .. "be asked, error says why.",
     example = "groups()", setup = M.SETUP },
   { name = "group", group = "groups", type = "fun(name: string|luka.GroupObject): luka.GroupObject",
     text = "A group: state, members, lag, and what it waits for.",
@@ -45,13 +46,14 @@ M.entries = {
     example = 'group "orders":offsets()', setup = M.SETUP },
 }
 
-local GROUPS = { "name", "type", "state", "members", "lag", "shard" }
+local GROUPS = { "name", "type", "state", "members", "lag", "shard", "error" }
 local DESCRIBE = { "name", "type", "state", "waits_for", "rebalance_time", "rebalance_reason", "protocol_type", "protocol",
   "assignor", "generation", "epoch", "assignment_epoch", "shard", "lag", "members", "offsets" }
 -- A narrow terminal shows the first columns only.
 local MEMBERS = { "client_id", "host", "instance_id", "assignment", "target", "topics", "regex", "epoch", "rack", "member_id" }
 local OFFSETS = { "topic", "partition", "offset", "end_offset", "lag", "client_id", "metadata", "member_id" }
 --- Columns that are left out where no row has them.
+local RARE_GROUPS = { error = true }
 local RARE_MEMBERS = { instance_id = true, target = true, regex = true, epoch = true, rack = true }
 local RARE_OFFSETS = { client_id = true, metadata = true, member_id = true }
 
@@ -118,7 +120,7 @@ function M.new(context)
     local rows = context.admin.groups { part = part }
     local count = #rows > 0 and shard_count(context)
     for _, row in ipairs(rows) do row.shard = java_hash.partition(row.name, count) end
-    return view.list(rows, GROUPS)
+    return view.list(rows, view.used(rows, GROUPS, RARE_GROUPS))
   end
 
   function words.group(name)
