@@ -81,6 +81,7 @@ struct consumer_member {
   struct consumer_parts assigned; ///< what it has; owned
   struct consumer_parts pending;  ///< what it has and must give up; owned
   struct consumer_parts target;   ///< what it is to have at the group's assignment epoch; owned
+  int64_t heard_ms;               ///< when its session last began anew, wall clock
   struct group_timer session;     ///< throws it out when it is silent
   struct group_timer rebalance;   ///< throws it out when it does not give up in time
   struct group_timer classic;     ///< of the classic protocol: when it does not join again, or sync, in time

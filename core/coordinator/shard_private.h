@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "coordinator/group_heard.h"
 #include "coordinator/shard.h"
 #include "wire/types.h"
 
+struct arena;
 struct classic_group;
 struct consumer_group;
 struct group;
@@ -90,6 +92,8 @@ struct group_kind_calls {
   void (*stop)(struct group *group, int16_t error);
   /// Frees what it has of the group, with its timers stopped, and leaves it GROUP_EMPTY; nobody waits in it any more.
   void (*free)(struct group *group);
+  /// Lists when its members were heard. @param arena  memory of `out`, which is empty
+  void (*list_heard)(const struct group *group, struct arena *arena, struct group_heard_list *out);
   /// Writes what its records say into `text` (cut at `size`, NUL-terminated), the same for the same state; returns
   /// characters as snprintf() does.
   int (*dump)(const struct group *group, char *text, size_t size);

@@ -594,4 +594,21 @@ describe("A group that rebalances", function()
     first:close()
     second:close()
   end)
+
+  it("shows how long members have been silent, of either protocol", function()
+    local member = groups.member(broker, "silent", { topics = { "clicks" }, session_ms = 30000 })
+    member:join()
+    member:sync({ [member.id] = { clicks = { 0, 1 } } })
+    local client = broker:connect()
+    assert.equal(0, client:ask("ConsumerGroupHeartbeat", 1, { group_id = "silent-new", member_id = "m", member_epoch = 0,
+      rebalance_timeout_ms = 60000, subscribed_topic_names = { "clicks" }, topic_partitions = {} }).error_code)
+    for _, name in ipairs { "silent", "silent-new" } do
+      requests.wait_until("it is silent for a while", function()
+        local silent_ms = show(name).members[1].silent_ms
+        return silent_ms >= 20 and silent_ms < 30000
+      end)
+    end
+    client:close()
+    member:close()
+  end)
 end)
