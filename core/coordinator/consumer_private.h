@@ -334,6 +334,7 @@ void consumer_leave(struct group_shard *shard, struct group *group, struct group
 /// Throws a member out; when a write of the group is under way, a little later.
 ///
 /// @param timer  the one that asks for it: it is started again for that
+/// @param why    as for group_log_removal()
 void consumer_fence(struct consumer_member *member, struct group_timer *timer, const char *why, int64_t now_ms);
 
 // ---- consumer_heartbeat.c ----

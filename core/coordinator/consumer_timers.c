@@ -40,13 +40,13 @@ int64_t consumer_assignment_interval_ms(const struct group *group)
 static void session_over(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
 {
   (void)shard;
-  consumer_fence(CONTAINER_OF(timer, struct consumer_member, session), timer, "its session expired", now_ms);
+  consumer_fence(CONTAINER_OF(timer, struct consumer_member, session), timer, "let its session expire", now_ms);
 }
 
 static void rebalance_over(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
 {
   (void)shard;
-  consumer_fence(CONTAINER_OF(timer, struct consumer_member, rebalance), timer, "it did not give up partitions in time",
+  consumer_fence(CONTAINER_OF(timer, struct consumer_member, rebalance), timer, "did not give up partitions in time",
                  now_ms);
 }
 

@@ -134,6 +134,11 @@ bool group_release_if_unused(struct group *group);
 /// The request is answered: out with it. Its response is filled in.
 void group_answer(struct group_shard *shard, struct group_request *request);
 
+/// Says in the log that a member is thrown out (shard_removals.c); when there are many, of many in one line.
+///
+/// @param why  goes on behind "it": "sent no heartbeat for 45000 ms"
+void group_log_removal(struct group *group, struct wire_string member, const char *why, int64_t now_ms);
+
 /// Fills in the response with an error, whatever the request (shard_fail.c); group_answer() is still to be called.
 void group_request_fail(struct group_request *request, int16_t error);
 
