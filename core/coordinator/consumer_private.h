@@ -169,6 +169,22 @@ void consumer_parts_own(struct consumer_parts *own, struct consumer_parts *parts
 
 /// Steps through topics: those from `*at` on that have one topic. @return how many; 0: no more
 int32_t consumer_parts_topic(const struct consumer_parts *parts, int32_t *at);
+
+/// The partitions of one topic.
+struct consumer_topic_parts {
+  struct uuid id;          ///< topic id
+  struct wire_string name; ///< borrowed until the cluster's topics change
+  int32_t *numbers;        ///< partitions, sorted; in the arena
+  int32_t count;           ///< how many
+};
+
+/// Steps over topics to the next one that there is: what was deleted is in no answer, and the next target is without
+/// it.
+///
+/// @param at  in and out: place in `parts`, 0 at first
+/// @return false: there is no more
+bool consumer_parts_next_topic(const struct consumer_parts *parts, const struct group_shard_topics *topics,
+                               struct arena *arena, int32_t *at, struct consumer_topic_parts *out);
 /// How many topics there are.
 int32_t consumer_parts_topic_count(const struct consumer_parts *parts);
 
