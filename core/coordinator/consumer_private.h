@@ -83,6 +83,7 @@ struct consumer_member {
   struct consumer_parts assigned; ///< what it has; owned
   struct consumer_parts pending;  ///< what it has and must give up; owned
   struct consumer_parts target;   ///< what it is to have at the group's assignment epoch; owned
+  int64_t heard_ms;               ///< when its session last began anew, wall clock
   struct group_timer session;     ///< throws it out when it is silent
   struct group_timer rebalance;   ///< throws it out when it does not give up in time
   struct group_timer classic;     ///< of the classic protocol: when it does not join again, or sync, in time
@@ -171,6 +172,22 @@ void consumer_parts_own(struct consumer_parts *own, struct consumer_parts *parts
 
 /// Steps through topics: those from `*at` on that have one topic. @return how many; 0: no more
 int32_t consumer_parts_topic(const struct consumer_parts *parts, int32_t *at);
+
+/// The partitions of one topic.
+struct consumer_topic_parts {
+  struct uuid id;          ///< topic id
+  struct wire_string name; ///< borrowed until the cluster's topics change
+  int32_t *numbers;        ///< partitions, sorted; in the arena
+  int32_t count;           ///< how many
+};
+
+/// Steps over topics to the next one that there is: what was deleted is in no answer, and the next target is without
+/// it.
+///
+/// @param at  in and out: place in `parts`, 0 at first
+/// @return false: there is no more
+bool consumer_parts_next_topic(const struct consumer_parts *parts, const struct group_shard_topics *topics,
+                               struct arena *arena, int32_t *at, struct consumer_topic_parts *out);
 /// How many topics there are.
 int32_t consumer_parts_topic_count(const struct consumer_parts *parts);
 
@@ -338,6 +355,7 @@ void consumer_leave(struct group_shard *shard, struct group *group, struct group
 /// Throws a member out; when a write of the group is under way, a little later.
 ///
 /// @param timer  the one that asks for it: it is started again for that
+/// @param why    as for group_log_removal()
 void consumer_fence(struct consumer_member *member, struct group_timer *timer, const char *why, int64_t now_ms);
 
 // ---- consumer_heartbeat.c ----

@@ -134,7 +134,7 @@ BROKER_CONFIG_X(DOUBLE, log_cleaner_io_buffer_load_factor, "log.cleaner.io.buffe
 BROKER_CONFIG_X(INT, log_cleaner_io_buffer_size, "log.cleaner.io.buffer.size", "524288", 0, NO_MAX, VALID_ANY,
   "Memory through which the log cleaner reads and writes, of all its threads together.")
 BROKER_CONFIG_X(DOUBLE, log_cleaner_io_max_bytes_per_second, "log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308", NO_MIN, NO_MAX, VALID_ANY,
-  "Most bytes that the log cleaner reads and writes in a second, all its threads together.")
+  "Most bytes that the log cleaner reads and writes in a second, all its threads together; 0 and less: no limit.")
 BROKER_CONFIG_X(LONG, log_cleaner_max_compaction_lag_ms, "log.cleaner.max.compaction.lag.ms", "9223372036854775807", 1, NO_MAX, VALID_ANY,
   "Default of max.compaction.lag.ms.")
 BROKER_CONFIG_X(DOUBLE, log_cleaner_min_cleanable_ratio, "log.cleaner.min.cleanable.ratio", "0.5", 0, 1, VALID_ANY,
