@@ -109,7 +109,7 @@ describe("A request", function()
       ["create_topic: retention_ms is given twice"] = function()
         one.create_topic("a", { retention_ms = 1, ["retention.ms"] = 2 })
       end,
-      ['describe_configs: got "toipc", expected one of "broker", "topic"'] = function() one.describe_configs("toipc", "a") end,
+      ['describe_configs: got "toipc", expected one of "broker", "group", "topic"'] = function() one.describe_configs("toipc", "a") end,
       ['list_offsets: got "newest", expected one of "earliest", "latest", "max_timestamp"'] = function()
         one.list_offsets("a", "newest")
       end,
