@@ -43,7 +43,7 @@
 ---@field log_cleaner_enable? boolean  Whether topics with cleanup_policy=compact are compacted. Default: true.
 ---@field log_cleaner_io_buffer_load_factor? number  Share of log_cleaner_dedupe_buffer_size that keys may take; more than 0.9 counts as that. Default: 0.9.
 ---@field log_cleaner_io_buffer_size? integer  Memory through which the log cleaner reads and writes, of all its threads together. Default: 524288.
----@field log_cleaner_io_max_bytes_per_second? number  Most bytes that the log cleaner reads and writes in a second, all its threads together. Default: no limit.
+---@field log_cleaner_io_max_bytes_per_second? number  Most bytes that the log cleaner reads and writes in a second, all its threads together; 0 and less: no limit. Default: no limit.
 ---@field log_cleaner_max_compaction_lag_ms? integer  max_compaction_lag_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: no limit.
 ---@field log_cleaner_min_cleanable_ratio? number  min_cleanable_dirty_ratio of topics that do not say otherwise; the same as in defaults { ... }. Default: 0.5.
 ---@field log_cleaner_min_compaction_lag_ms? integer  min_compaction_lag_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: 0.
