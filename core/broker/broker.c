@@ -8,9 +8,10 @@
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> the controller ends
-// what it is at and refuses the rest, while all loops still run to hear of it -> periodic work stopped -> control ->
-// pool -> workers -> logs closed, markers written -> metastore.
+// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> runners of policies
+// end, but for those that never will -> the controller ends what it is at and refuses the rest, while all loops still
+// run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written ->
+// metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -44,6 +45,7 @@
 #include "network/server.h"
 #include "os/clock.h"
 #include "policy/partitioners.h"
+#include "policy/runner.h"
 #include "policy/shared.h"
 #include "replica/manager.h"
 
@@ -251,6 +253,16 @@ static int broker_open_server(struct broker *broker)
   return 0;
 }
 
+/// What the configuration says in functions is in force from the first request on.
+static void broker_start_policies(struct broker *broker)
+{
+  const struct policy_set *set = broker->options->config->policies;
+  broker->runners = policy_runners_new(server_worker_count(broker->server), &broker->control, &broker->policies);
+  policy_cache_publish(&broker->policies, set != NULL ? policy_set_ref(set) : NULL);
+  policy_runners_reload(broker->runners);
+  broker->api.runners = broker->runners;
+}
+
 static void broker_make_replicas(struct broker *broker)
 {
   int workers = server_worker_count(broker->server);
@@ -315,6 +327,8 @@ static int broker_load(struct broker *broker)
                                        .pool = broker->pool,
                                        .controller = broker->controller,
                                        .logs = broker->logs,
+                                       .policies = &broker->policies,
+                                       .runners = broker->runners,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
@@ -350,9 +364,10 @@ static int broker_build(struct broker *broker)
   TRY(broker_storage_open_metastore(broker));
   TRY(broker_storage_decide_adoption(broker));
   broker_make_replicas(broker);
+  broker_start_policies(broker);
   TRY(broker_load(broker));
   measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
-              broker->pool);
+              broker->pool, broker->runners);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -410,6 +425,7 @@ int broker_stop(struct broker *broker)
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
+  policy_runners_stop(broker->runners);
   if (broker->is_control_running) {
     broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
@@ -435,6 +451,8 @@ int broker_stop(struct broker *broker)
   reloader_delete(broker->reloader);
   controller_delete(broker->controller);
   coordinator_delete(broker->coordinator);
+  policy_runners_delete(broker->runners);
+  policy_cache_publish(&broker->policies, NULL);
   replica_manager_delete(broker->replicas);
   if (broker->store != NULL) {
     metastore_close(broker->store);

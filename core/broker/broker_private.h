@@ -27,6 +27,7 @@ struct broker_options;
 struct controller;
 struct coordinator;
 struct metastore;
+struct policy_runners;
 struct pool;
 struct reloader;
 struct replica_manager;
@@ -51,6 +52,7 @@ struct broker {
   struct metadata_cache metadata;                           ///< the image in memory
   bool has_metadata;                                        ///< `metadata` was created
   struct policy_cache policies;                             ///< functions of the configuration's user
+  struct policy_runners *runners;                           ///< threads for those on records
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
   struct coordinator *coordinator;                          ///< groups

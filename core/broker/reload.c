@@ -17,6 +17,7 @@
 #include "lua/config.h"
 #include "lua/script.h"
 #include "network/server.h"
+#include "policy/runner.h"
 #include "policy/shared.h"
 
 /// Owner: the control thread; `wanted`, `limits` and the report are the pool's while it evaluates.
@@ -308,6 +309,9 @@ static void reload_changed(struct controller_reload *change)
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
   }
+  const struct policy_set *policies = reloader->wanted->policies;
+  policy_cache_publish(reloader->settings.policies, policies != NULL ? policy_set_ref(policies) : NULL);
+  policy_runners_reload(reloader->settings.runners);
   shared_set_memory(reloader->wanted->lua_shared_memory_bytes);
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {

@@ -23,6 +23,8 @@ struct broker_options;
 struct controller;
 struct event_loop;
 struct log_manager;
+struct policy_cache;
+struct policy_runners;
 struct pool;
 struct reloader;
 struct script;
@@ -47,6 +49,8 @@ struct reloader_settings {
   struct pool *pool;                    ///< evaluates
   struct controller *controller;        ///< of topics and configs
   struct log_manager *logs;             ///< whose reserve may change
+  struct policy_cache *policies;        ///< gets the new functions
+  struct policy_runners *runners;       ///< go over to them
   struct server *server;                ///< whose limits may change
 };
 

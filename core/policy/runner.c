@@ -154,7 +154,7 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   thread->version = runner->version;
   pthread_mutex_unlock(&runner->lock);
   struct policy_vm *vm = NULL;
-  int result = set != NULL && set->source_count > 0 ? set->new_vm(set, &vm) : 0;
+  int result = policy_set_has_records(set) ? set->new_vm(set, &vm) : 0;
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,
@@ -338,22 +338,6 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
 
 // ---- the watch: control thread ----
 
-static const char *policy_kind_text(enum policy_kind kind)
-{
-  switch (kind) {
-    case POLICY_PARTITIONER:
-      return "partitioner";
-    case POLICY_TRANSFORM:
-      return "transform";
-    case POLICY_TRANSFORM_FETCH:
-      return "transform_fetch";
-    case POLICY_WHERE:
-      return "where of view";
-    default:
-      return "policy";
-  }
-}
-
 /// Takes the queue from a thread that is stuck in a call. Holding the runner's lock.
 static void runner_abandon(struct policy_runners *runners, struct policy_runner *runner, int64_t stuck_ms)
 {
@@ -367,14 +351,14 @@ static void runner_abandon(struct policy_runners *runners, struct policy_runner 
   job->result = ERR_SCRIPT;
   job->failure.index = -1;
   snprintf(job->failure.text, sizeof job->failure.text, "%s %s: %s:%d: has not returned for %lld ms",
-           policy_kind_text(policy->kind), policy->name, policy->source != NULL ? policy->source : "built in",
+           policy_kind_name(policy->kind), policy->name, policy->source != NULL ? policy->source : "built in",
            policy->line, (long long)stuck_ms);
   policy_count(policy, 0, 0, job->failure.text);
   slog_error("%s: its thread is given up, %d %s not come back so far", job->failure.text, lost,
              lost == 1 ? "has" : "have");
   if (lost >= POLICY_LOST_MAX) {
     atomic_store(&policy->counters->is_off, true);
-    slog_error("%s %s is off until the next reload", policy_kind_text(policy->kind), policy->name);
+    slog_error("%s %s is off until the next reload", policy_kind_name(policy->kind), policy->name);
   }
   runner->thread = NULL;
   runner_count_alive(runners, -1);
@@ -534,7 +518,7 @@ void policy_runners_delete(struct policy_runners *runners)
 void policy_runners_reload(struct policy_runners *runners)
 {
   const struct policy_set *set = policy_cache_get(runners->cache);
-  runners->has_policies = set != NULL && set->source_count > 0;
+  runners->has_policies = policy_set_has_records(set);
   for (int i = 0; i < runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
     pthread_mutex_lock(&runner->lock);
