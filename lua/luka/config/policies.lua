@@ -208,7 +208,7 @@ function Policies:check_partitioner(setting)
   if name == NO_PARTITIONER or self.named[name] then return end
   local is_builtin, wrong = self.host.builtin_partitioner(name)
   if is_builtin then return end
-  if wrong then failure.raise(setting.origin, setting.path, "got %s, %s", value_of.show(name), wrong) end
+  if wrong then failure.raise(setting.origin, setting.path, "%s", wrong) end
   local known = { NO_PARTITIONER, unpack(BUILTIN_PARTITIONERS) }
   for other in pairs(self.named) do known[#known + 1] = other end
   local nearest = suggest.nearest(name, known)
