@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "lua/config_private.h"
+#include "lua/policy_vm.h"
 #include "policy/policy.h"
 
 struct config_policies {
@@ -169,6 +170,7 @@ void config_take_policies(struct lua_State *vm, struct lua_config *config)
   struct config_policies *made = mem_zalloc(sizeof *made);
   made->set.refs = 1;
   made->set.free_fn = policies_free;
+  made->set.new_vm = lua_policy_vm_new;
   // The configuration's from here on: errors of Lua jump over this function.
   config->policies = &made->set;
   policies_take_list(vm, made);

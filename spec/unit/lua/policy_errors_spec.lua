@@ -186,7 +186,7 @@ describe("on.request", function()
     { "has a function", "on.request('Fetch')", 'config.lua:1: on.request "Fetch": got nil, expected a function: '
       .. 'on.request("Fetch", function(request) end)' },
     { "is the only word of on", "on.reqest('Fetch', print)",
-      'config.lua:1: on: there is no word "on.reqest", there is on.request' },
+      'config.lua:1: on: there is no word "on.reqest", did you mean "on.request"?' },
   }
 end)
 
