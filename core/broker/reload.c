@@ -10,6 +10,7 @@
 #include "base/slog.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/policies.h"
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
@@ -17,7 +18,6 @@
 #include "lua/config.h"
 #include "lua/script.h"
 #include "network/server.h"
-#include "policy/runner.h"
 #include "policy/shared.h"
 
 /// Owner: the control thread; `wanted`, `limits` and the report are the pool's while it evaluates.
@@ -263,11 +263,15 @@ static void reload_evaluated(struct pool_job *job)
     reload_refuse(reloader);
     return;
   }
+  int32_t view_count = 0;
+  const struct topic_view *views = options_views(reloader->wanted, &report->arena, &view_count);
   reloader->change = (struct controller_reload){
       .arena = &report->arena,
       .config = &reloader->wanted->broker,
       .topics = options_topics(reloader->wanted, &report->arena),
       .topic_count = reloader->wanted->topic_count,
+      .views = views,
+      .view_count = view_count,
       .done = reload_changed,
   };
   controller_reload(reloader->settings.controller, &reloader->change);
@@ -309,9 +313,7 @@ static void reload_changed(struct controller_reload *change)
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
   }
-  const struct policy_set *policies = reloader->wanted->policies;
-  policy_cache_publish(reloader->settings.policies, policies != NULL ? policy_set_ref(policies) : NULL);
-  policy_runners_reload(reloader->settings.runners);
+  policies_reload(reloader->settings.policies, reloader->wanted);
   shared_set_memory(reloader->wanted->lua_shared_memory_bytes);
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {

@@ -143,6 +143,10 @@ static void policies_take_views(lua_State *vm, struct config_policies *made)
     lua_rawgeti(vm, -1, i + 1);
     views[i].name = policies_text(vm, made, "name", NULL);
     views[i].from = policies_text(vm, made, "from", NULL);
+    views[i].source = policies_text(vm, made, "source", NULL);
+    lua_getfield(vm, -1, "line");
+    views[i].line = (int)lua_tointeger(vm, -1);
+    lua_pop(vm, 1);
     views[i].where = policies_numbered(vm, made, "where");
     lua_pop(vm, 1);
   }

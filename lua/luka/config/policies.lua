@@ -274,7 +274,10 @@ function Policies:finish(settings)
     result.topics[#result.topics + 1] = { name = name, numbers = numbers }
   end
   for name, number in pairs(self.named) do result.named[#result.named + 1] = { name = name, number = number } end
-  for i, view in ipairs(self.views) do result.views[i] = { name = view.name, from = view.from, where = view.where } end
+  for i, view in ipairs(self.views) do
+    result.views[i] = { name = view.name, from = view.from, where = view.where, source = view.origin.source,
+      line = view.origin.line or 0 }
+  end
   sorted_by_name(result.topics)
   sorted_by_name(result.named)
   sorted_by_name(result.views)
