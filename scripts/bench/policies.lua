@@ -94,7 +94,7 @@ end
 
 --- Starts both brokers, by side.
 local function start(programs)
-  local settings = { "workers=2", "log_level=warn" }
+  local settings = { "workers=2" }
   local luka = broker_of.start { config = write_config(broker_of.PROGRAM), set = settings }
   local c = broker_of.start { set = settings,
     program = { programs .. "/luka-spec", "--run", "spec/support/policy_broker.lua" } }
