@@ -32,6 +32,8 @@ static const char HELP[] =
     "  --records N             records in a batch (1)\n"
     "  --record-bytes N        bytes of a record's value (100)\n"
     "  --keys N                give each record one of N keys, at random (none)\n"
+    "  --header NAME=TEXT      give each record this header (none)\n"
+    "  --value TEXT            give each record this value, instead of letters\n"
     "  --batch-bytes N         instead of --records: as many records as fit\n"
     "  --acks -1|0|1           acknowledgements (-1); with 0 a request counts when it is sent\n"
     "  --codec NAME            none, gzip, snappy, lz4, zstd (none)\n"
@@ -151,6 +153,9 @@ static int take_texts(const struct texts *texts, struct load_options *options)
       return usage("--from earliest or latest, not '%s'", texts->from);
     }
   }
+  if (options->header != NULL && strchr(options->header, '=') == NULL) {
+    return usage("--header is NAME=TEXT, not '%s'", options->header);
+  }
   for (int i = 0; i < texts->pids.count; i++) {
     int pid = atoi(texts->pids.items[i]);
     if (pid <= 0) {
@@ -201,7 +206,7 @@ static void apply(const struct numbers *numbers, struct load_options *options)
   options->requests = (int64_t)numbers->requests;
   options->rate = numbers->rate;
   options->records = (int32_t)numbers->records;
-  options->record_bytes = (int32_t)numbers->record_bytes;
+  options->record_bytes = options->value != NULL ? (int32_t)strlen(options->value) : (int32_t)numbers->record_bytes;
   options->keys = (int64_t)numbers->keys;
   options->batch_bytes = (int64_t)numbers->batch_bytes;
   options->acks = (int16_t)numbers->acks;
@@ -235,6 +240,8 @@ int load_options_parse(int argc, char **argv, struct load_options *options)
       {.name = "brokers", .text = &options->brokers},
       {.name = "topic", .text = &options->topic},
       {.name = "codec", .text = &texts.codec},
+      {.name = "header", .text = &options->header},
+      {.name = "value", .text = &options->value},
       {.name = "verify-acked", .text = &options->acked_path},
       {.name = "from", .text = &texts.from},
       {.name = "cpu-of", .texts = &texts.pids},

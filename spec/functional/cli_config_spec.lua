@@ -63,7 +63,9 @@ broker
   log_retention_check_interval_ms  300000 (minutes(5))                        config.lua:4
   lua_budget_ms                    50                                         default
   lua_memory                       67108864 (64 * MiB)                        default
+  lua_shared_memory                67108864 (64 * MiB)                        default
   metadata                         a/luka.mdb                                 default
+  unsafe                           false                                      default
   workers                          2                                          --set
 defaults
   partitions                       3                                          config.lua:6

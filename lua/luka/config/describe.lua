@@ -34,7 +34,7 @@ local EXAMPLES = {
   ["log.retention.minutes"] = "90", ["log.retention.hours"] = "168", ["compression.type"] = '"lz4"',
   ["compression.gzip.level"] = "6", ["log.flush.scheduler.interval.ms"] = "seconds(1)",
   ["max.decompressed.message.bytes"] = "64 * MiB", ["log.roll.jitter.ms"] = "minutes(10)",
-  ["segment.jitter.ms"] = "minutes(10)", ["remote.storage.enable"] = "false",
+  ["luka.partitioner"] = '"murmur2"', ["segment.jitter.ms"] = "minutes(10)", ["remote.storage.enable"] = "false",
 }
 
 local function is_number(def)
@@ -97,7 +97,7 @@ local function own_key(block, key, definition)
   return {
     block = block, key = key, text = definition.text, takes = read.takes(definition), default = own_default(definition),
     effect = (definition.reload or block ~= "broker") and "reload" or "restart", example = definition.example,
-    lua_type = definition.choices and union(definition.choices) or OWN_TYPES[definition.type],
+    lua_type = definition.lua_type or definition.choices and union(definition.choices) or OWN_TYPES[definition.type],
   }
 end
 
