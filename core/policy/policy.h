@@ -35,11 +35,11 @@ enum { POLICY_TEXT_SIZE = 512 }; ///< longest message about a policy with its NU
 
 /// What came of the calls of a policy. Any thread counts, any thread reads.
 struct policy_counters {
-  _Atomic(int64_t) calls;     ///< calls: of a policy on records, records
-  _Atomic(int64_t) errors;    ///< calls that failed
-  _Atomic(int64_t) ns;        ///< time of all calls: of the processor, for records; for others as it passed
-  _Atomic(bool) is_off;       ///< it lost threads that never came back (policy/runner.h): an error until the next reload,
-                              ///< which makes new counters
+  _Atomic(int64_t) calls;  ///< calls: of a policy on records, records
+  _Atomic(int64_t) errors; ///< calls that failed
+  _Atomic(int64_t) ns;     ///< time of all calls: of the processor, for records; for others as it passed
+  _Atomic(bool) is_off;    ///< it lost threads that never came back (policy/runner.h): an error until the next reload,
+                           ///< which makes new counters
   _Atomic(int64_t) logged_ms; ///< monotonic time of the last error that was logged: one a second at most
   _Atomic(char *) last_error; ///< what went wrong last, with file and line; NULL: nothing yet. Exchanged whole: a
                               ///< reader is inside its epoch. Owned: policy_counters_destroy()
@@ -50,6 +50,7 @@ struct policy {
   enum policy_kind kind; ///< what it is for
   const char *name;      ///< of a named one "by_region", of a hook "topic.create", of a request "Fetch", of a timer
                          ///< "every 300000 ms", of `where` the view's; "placement"; otherwise the topic's name
+  const char *label;     ///< as config.lua has it: `topic "clicks".transform`; NULL: built in
   const char *source;    ///< file in which the function stands; NULL: built in
   int line;              ///< its first line there
   int index;             ///< its place in the set, by which a VM knows it; -1: built in
@@ -74,6 +75,8 @@ struct policy_view {
   const char *name;           ///< of the view
   const char *from;           ///< of the topic it reads
   const struct policy *where; ///< NULL: all records
+  const char *source;         ///< file in which it is given
+  int line;                   ///< line of that
 };
 
 /// A file that the configuration consists of, as it was read: all VMs of a set evaluate the same bytes.
