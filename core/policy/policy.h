@@ -35,11 +35,11 @@ enum { POLICY_TEXT_SIZE = 512 }; ///< longest message about a policy with its NU
 
 /// What came of the calls of a policy. Any thread counts, any thread reads.
 struct policy_counters {
-  _Atomic(int64_t) calls;     ///< calls: of a policy on records, records
-  _Atomic(int64_t) errors;    ///< calls that failed
-  _Atomic(int64_t) ns;        ///< time of all calls: of the processor, for records; for others as it passed
-  _Atomic(bool) is_off;       ///< it lost threads that never came back (policy/runner.h): an error until the next reload,
-                              ///< which makes new counters
+  _Atomic(int64_t) calls;  ///< calls: of a policy on records, records
+  _Atomic(int64_t) errors; ///< calls that failed
+  _Atomic(int64_t) ns;     ///< time of all calls: of the processor, for records; for others as it passed
+  _Atomic(bool) is_off;    ///< it lost threads that never came back (policy/runner.h): an error until the next reload,
+                           ///< which makes new counters
   _Atomic(int64_t) logged_ms; ///< monotonic time of the last error that was logged: one a second at most
   _Atomic(char *) last_error; ///< what went wrong last, with file and line; NULL: nothing yet. Exchanged whole: a
                               ///< reader is inside its epoch. Owned: policy_counters_destroy()
@@ -140,8 +140,8 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
 /// A view by its name; NULL: no such.
 const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length);
 
-/// Whether it has functions that are called for records: those need a VM on each runner.
-bool policy_set_has_records(const struct policy_set *set);
+/// Whether it has functions of the kinds from `first` to `last`. `set` may be NULL.
+bool policy_set_has(const struct policy_set *set, enum policy_kind first, enum policy_kind last);
 
 /// What a kind is called, "transform_fetch". For ever.
 const char *policy_kind_name(enum policy_kind kind);

@@ -57,11 +57,12 @@ struct policy_scratch {
 /// Something to be done by a runner. On the heap of its own, as it may be abandoned: the runner's from submit until
 /// `done`, or for ever.
 struct policy_job {
-  struct list node;               ///< private: in a queue
-  struct mail mail;               ///< private: carries `done`
-  _Atomic(int) state;             ///< private: see above
-  const struct policy *policy;    ///< private: which is called
-  struct event_loop *reply;       ///< loop of `done`
+  struct list node;            ///< private: in a queue
+  struct mail mail;            ///< private: carries `done`
+  _Atomic(int) state;          ///< private: see above
+  const struct policy *policy; ///< private: which is called
+  struct event_loop *reply;    ///< loop of `done`; NULL: it is called where the job ran, inside the epoch, and for an
+                               ///< abandoned one on the control loop
   struct policy_scratch *scratch; ///< in `run`: memory of the thread
   struct policy_choices *choices; ///< in `run`: what the home remembers (policy/choices.h)
   int result;                     ///< out: 0; ERR_SCRIPT: there is no VM, or the job was abandoned; `failure` tells
@@ -106,6 +107,10 @@ bool policy_runners_are_needed(const struct policy_runners *runners);
 void policy_runners_submit(struct policy_runners *runners, const struct uuid *topic_id, int32_t partition,
                            struct policy_job *job);
 
+/// Queues a job at the runner for what may take minutes (`archive` copies a segment), which has a thread and a VM of
+/// its own and is not watched: it is started by the first such job. Any thread.
+void policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
+
 /// Whether two partitions of a topic have the same home.
 bool policy_runners_share_home(const struct policy_runners *runners, const struct uuid *topic_id, int32_t a, int32_t b);
 
@@ -120,6 +125,10 @@ int policy_job_partition(struct policy_job *job, struct policy_vm *vm, const str
 int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
                          const struct policy_batch *batch, const struct policy_client *client,
                          struct policy_output *output, struct policy_failure *failure);
+
+/// The same for policy_vm_class.segment.
+int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
+                       const struct policy_segment *segment, bool *goes, struct policy_failure *failure);
 
 /// Threads that did not come back so far, and have not yet. Any thread.
 int policy_runners_lost(const struct policy_runners *runners);
