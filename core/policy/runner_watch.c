@@ -18,7 +18,14 @@ static void runner_abandon(struct policy_runners *runners, struct policy_runner 
 {
   struct policy_job *job = runner->thread->job;
   int state = JOB_CALLS;
-  if (!atomic_compare_exchange_strong(&job->state, &state, JOB_ABANDONED)) {
+  // A lost thread takes this lock before it ends.
+  pthread_mutex_lock(&runners->lock);
+  bool is_lost = atomic_compare_exchange_strong(&job->state, &state, JOB_ABANDONED);
+  if (is_lost && thread_set_idle(runner->thread->thread) < 0) {
+    slog_warn("%s", error_last()->message);
+  }
+  pthread_mutex_unlock(&runners->lock);
+  if (!is_lost) {
     return; // it has come back just now
   }
   const struct policy *policy = job->policy;
