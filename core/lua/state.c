@@ -20,6 +20,8 @@ enum {
   STATE_STACK_BYTES = 512 * 1024,      ///< C stack that nested calls between C and Lua may use
   STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
   STATE_GC_PAUSE_SMALL = 400,          ///< the same while that is far from the cap: collecting less often costs less
+  STATE_GC_STEP = 400,                 ///< how much faster than code allocates an incremental collection goes, percent
+  STATE_GC_STEP_SMALL = 0,             ///< a small heap is collected in one go, before large blocks pile up
   STATE_SMALL_SHARE = 16,              ///< far from the cap: below one of so many parts of it
 };
 
@@ -175,6 +177,7 @@ void lua_state_tidy(struct lua_state *state)
   }
   bool is_small = state->used_bytes < state->limits.memory_bytes / STATE_SMALL_SHARE;
   lua_gc(state->vm, LUA_GCSETPAUSE, is_small ? STATE_GC_PAUSE_SMALL : STATE_GC_PAUSE);
+  lua_gc(state->vm, LUA_GCSETSTEPMUL, is_small ? STATE_GC_STEP_SMALL : STATE_GC_STEP);
 }
 
 struct lua_State *lua_state_main(struct lua_state *state)
@@ -349,11 +352,17 @@ static int state_open(lua_State *vm)
       {LUA_OSLIBNAME, luaopen_os},
       {LUA_DBLIBNAME, luaopen_debug},
   };
-  luaJIT_setmode(vm, 0, LUAJIT_MODE_ENGINE | (lua_state_of(vm)->limits.is_compiled ? LUAJIT_MODE_ON : LUAJIT_MODE_OFF));
+  bool is_compiled = lua_state_of(vm)->limits.is_compiled;
+  luaJIT_setmode(vm, 0, LUAJIT_MODE_ENGINE | (is_compiled ? LUAJIT_MODE_ON : LUAJIT_MODE_OFF));
   lua_gc(vm, LUA_GCSETPAUSE, STATE_GC_PAUSE);
   for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
     lua_pushcfunction(vm, libraries[i].func);
     lua_pushstring(vm, libraries[i].name);
+    lua_call(vm, 1, 0);
+  }
+  if (is_compiled) {
+    lua_pushcfunction(vm, luaopen_jit); // which is where the compiler gets its parameters
+    lua_pushliteral(vm, LUA_JITLIBNAME);
     lua_call(vm, 1, 0);
   }
   lua_modules_open(vm);

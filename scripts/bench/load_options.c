@@ -33,6 +33,8 @@ static const char HELP[] =
     "  --records N             records in a batch (1)\n"
     "  --record-bytes N        bytes of a record's value (100)\n"
     "  --keys N                give each record one of N keys, at random (none)\n"
+    "  --header NAME=TEXT      give each record this header (none)\n"
+    "  --value TEXT            give each record this value, instead of letters\n"
     "  --batch-bytes N         instead of --records: as many records as fit\n"
     "  --acks -1|0|1           acknowledgements (-1); with 0 a request counts when it is sent\n"
     "  --codec NAME            none, gzip, snappy, lz4, zstd (none)\n"
@@ -184,6 +186,11 @@ static int parse_text(const char *name, const char *text, struct load_options *o
   } else if (strcmp(name, "codec") == 0) {
     options->codec = codec_from_name(text);
     return options->codec < 0 ? usage("'%s' is no codec", text) : 0;
+  } else if (strcmp(name, "header") == 0) {
+    options->header = text;
+    return strchr(text, '=') == NULL ? usage("--header is NAME=TEXT, not '%s'", text) : 0;
+  } else if (strcmp(name, "value") == 0) {
+    options->value = text;
   } else if (strcmp(name, "verify-acked") == 0) {
     options->acked_path = text;
   } else if (strcmp(name, "from") == 0) {
@@ -246,6 +253,8 @@ static const struct option LONG_OPTIONS[] = {
     {"records", required_argument, NULL, 0},
     {"record-bytes", required_argument, NULL, 0},
     {"keys", required_argument, NULL, 0},
+    {"header", required_argument, NULL, 0},
+    {"value", required_argument, NULL, 0},
     {"batch-bytes", required_argument, NULL, 0},
     {"acks", required_argument, NULL, 0},
     {"max-bytes", required_argument, NULL, 0},
@@ -325,7 +334,7 @@ int load_options_parse(int argc, char **argv, struct load_options *options)
   options->requests = (int64_t)requests;
   options->rate = rate;
   options->records = (int32_t)records;
-  options->record_bytes = (int32_t)record_bytes;
+  options->record_bytes = options->value != NULL ? (int32_t)strlen(options->value) : (int32_t)record_bytes;
   options->keys = (int64_t)keys;
   options->batch_bytes = (int64_t)batch_bytes;
   options->acks = (int16_t)acks;

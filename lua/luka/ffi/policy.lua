@@ -222,7 +222,10 @@ function M.new(options)
   local unwrap = unwrapping(call, natives, is_record)
 
   local function at_hand(value, serial) return is_record(value) and value.serial == serial end
-  local function decide(result) natives.decide(unwrap(result, 1)) end
+  local function decide(result)
+    if is_record(result) and result.serial ~= call.serial then error("returned the record of an earlier call", 0) end
+    natives.decide(unwrap(result, 1))
+  end
 
   local hash_bytes, slow_hash = call.hash, natives.hash
   local words = { crc32 = natives.crc32, reject = natives.reject }
@@ -237,7 +240,7 @@ function M.new(options)
   local loops = {}
   for kind, source in pairs(LOOPS) do
     loops[kind] = function(fn)
-      local chunk = assert(load(source, "=luka.ffi.policy " .. kind, "t", { tonumber = tonumber, type = type }))
+      local chunk = assert(load(source, "=luka/ffi/policy.lua", "t", { tonumber = tonumber, type = type }))
       local last = kind == "partitioner" and natives.choose or decide
       return chunk(fn, call, record, last, at_hand)
     end
