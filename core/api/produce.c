@@ -162,6 +162,11 @@ static struct partition *produce_find(struct produce *produce, const struct meta
     part->error = WIRE_INVALID_TOPIC_EXCEPTION; // the broker's own: clients read it, and never write to it
     return NULL;
   }
+  if ((*topic)->source != NULL) {
+    part->error = WIRE_INVALID_TOPIC_EXCEPTION;
+    part->verdict.message = "This topic is a view, which can only be read.";
+    return NULL;
+  }
   struct partition *found = replica_manager_find(produce->req->api->replicas, &(*topic)->id, part->index);
   if (found == NULL) {
     part->error = WIRE_NOT_LEADER_OR_FOLLOWER;

@@ -8,6 +8,7 @@
 #include "network/server.h"
 #include "os/clock.h"
 #include "policy/runner.h"
+#include "policy/shared.h"
 #include "replica/manager.h"
 
 void measure_begin(struct measure *measure)
@@ -27,4 +28,5 @@ void measure_add(struct measure *measure, struct api *api, struct server *server
   metrics_add_source(&measure->metrics, coordinator_collect, coordinator);
   metrics_add_source(&measure->metrics, pool_collect, pool);
   metrics_add_source(&measure->metrics, policy_runners_collect, runners);
+  metrics_add_source(&measure->metrics, shared_collect, NULL);
 }

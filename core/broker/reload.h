@@ -23,8 +23,7 @@ struct broker_options;
 struct controller;
 struct event_loop;
 struct log_manager;
-struct policy_cache;
-struct policy_runners;
+struct policies;
 struct pool;
 struct reloader;
 struct script;
@@ -49,8 +48,7 @@ struct reloader_settings {
   struct pool *pool;                    ///< evaluates
   struct controller *controller;        ///< of topics and configs
   struct log_manager *logs;             ///< whose reserve may change
-  struct policy_cache *policies;        ///< gets the new functions
-  struct policy_runners *runners;       ///< go over to them
+  struct policies *policies;            ///< functions
   struct server *server;                ///< whose limits may change
 };
 

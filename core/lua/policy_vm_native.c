@@ -342,8 +342,8 @@ static int native_emit(lua_State *vm)
 static int native_reject(lua_State *vm)
 {
   struct policy_call *call = native_call(vm);
-  if (!call->may_emit) {
-    return native_raise(vm, 1, "reject() is for transforms of what is produced");
+  if (!call->may_emit && !(call->may_edit && call->policy->kind == POLICY_TRANSFORM_FETCH)) {
+    return native_raise(vm, 1, "reject() is for transform and transform_fetch");
   }
   size_t size = 0;
   const char *text = lua_type(vm, 1) == LUA_TSTRING ? lua_tolstring(vm, 1, &size) : NULL;

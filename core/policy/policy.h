@@ -50,6 +50,7 @@ struct policy {
   enum policy_kind kind; ///< what it is for
   const char *name;      ///< of a named one "by_region", of a hook "topic.create", of a request "Fetch", of a timer
                          ///< "every 300000 ms", of `where` the view's; "placement"; otherwise the topic's name
+  const char *label;     ///< as config.lua has it: `topic "clicks".transform`; NULL: built in
   const char *source;    ///< file in which the function stands; NULL: built in
   int line;              ///< its first line there
   int index;             ///< its place in the set, by which a VM knows it; -1: built in
@@ -74,6 +75,8 @@ struct policy_view {
   const char *name;           ///< of the view
   const char *from;           ///< of the topic it reads
   const struct policy *where; ///< NULL: all records
+  const char *source;         ///< file in which it is given
+  int line;                   ///< line of that
 };
 
 /// A file that the configuration consists of, as it was read: all VMs of a set evaluate the same bytes.

@@ -5,6 +5,7 @@
 #include "policy/runner.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "base/check.h"
 #include "base/epoch.h"
@@ -18,6 +19,11 @@
 #include "os/thread.h"
 #include "policy/choices.h"
 #include "policy/runner_private.h"
+
+enum {
+  RUNNER_SLOW_STOP_MS = 3000, // for the slow runner to come to an end when the broker stops
+  RUNNER_SLOW_WAIT_MS = 100,  // between two looks whether it has
+};
 
 static const struct metric POLICY_RUNNERS = {"policy.runners", NULL, METRIC_GAUGE, "threads that run policies"};
 static const struct metric POLICY_JOBS = {"policy.jobs", NULL, METRIC_COUNTER, "batches that went there"};
@@ -331,6 +337,46 @@ struct policy_runners *policy_runners_new(int count, struct event_loop *control,
   return runners;
 }
 
+/// Waits for a moment, or until a thread has ended.
+static void runners_wait_ended(struct policy_runners *runners, int64_t ms)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += (long)ms * 1000000;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  pthread_mutex_lock(&runners->lock);
+  if (runners->alive > 0) {
+    pthread_cond_timedwait(&runners->ended, &runners->lock, &until);
+  }
+  pthread_mutex_unlock(&runners->lock);
+}
+
+/// Gives the slow runner a while to come to an end: what it is at may take hours. Then it is left alone.
+static void runners_wait_slow(struct policy_runners *runners)
+{
+  struct policy_runner *slow = &runners->runners[runners->count];
+  int64_t end_ms = clock_mono_ms() + RUNNER_SLOW_STOP_MS;
+  for (;;) {
+    pthread_mutex_lock(&slow->lock);
+    struct runner_thread *thread = slow->thread;
+    int state = JOB_CALLS;
+    bool is_left = thread != NULL && clock_mono_ms() >= end_ms && thread->job != NULL &&
+                   atomic_compare_exchange_strong(&thread->job->state, &state, JOB_ABANDONED);
+    if (is_left) {
+      slog_warn("policies: a segment's policy does not come to an end, and is left to itself");
+      atomic_fetch_add(&runners->lost, 1);
+      slow->thread = NULL;
+      runner_count_alive(runners, -1);
+    }
+    pthread_mutex_unlock(&slow->lock);
+    if (thread == NULL || is_left) {
+      return;
+    }
+    runners_wait_ended(runners, RUNNER_SLOW_WAIT_MS);
+  }
+}
+
 void policy_runners_stop(struct policy_runners *runners)
 {
   if (runners == NULL) {
@@ -343,6 +389,7 @@ void policy_runners_stop(struct policy_runners *runners)
     pthread_cond_signal(&runner->arrived);
     pthread_mutex_unlock(&runner->lock);
   }
+  runners_wait_slow(runners);
   pthread_mutex_lock(&runners->lock);
   while (runners->alive > 0) {
     pthread_cond_wait(&runners->ended, &runners->lock);
@@ -358,7 +405,7 @@ void policy_runners_delete(struct policy_runners *runners)
   }
   for (int i = 0; i <= runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
-    CHECK(runner->thread == NULL && list_is_empty(&runner->queue));
+    CHECK(runner->thread == NULL && (runner->is_slow || list_is_empty(&runner->queue)));
     if (runner->latest != NULL) {
       policy_set_unref(runner->latest);
     }
@@ -412,29 +459,35 @@ bool policy_runners_share_home(const struct policy_runners *runners, const struc
   return runners_home(runners, topic_id, a) == runners_home(runners, topic_id, b);
 }
 
-static void runner_submit(struct policy_runners *runners, struct policy_runner *runner, struct policy_job *job)
+void policy_runners_submit(struct policy_runners *runners, const struct uuid *topic_id, int32_t partition,
+                           struct policy_job *job)
 {
+  struct policy_runner *runner = &runners->runners[runners_home(runners, topic_id, partition)];
   atomic_store_explicit(&job->state, JOB_WAITS, memory_order_relaxed);
   pthread_mutex_lock(&runner->lock);
   runner->submitted++;
   list_append(&runner->queue, &job->node);
-  if (runner->is_slow && runner->thread == NULL) {
-    runner_start(runners, runner); // tried again by the watch
-  }
   pthread_cond_signal(&runner->arrived);
   pthread_mutex_unlock(&runner->lock);
   runners_begin_watch(runners);
 }
 
-void policy_runners_submit(struct policy_runners *runners, const struct uuid *topic_id, int32_t partition,
-                           struct policy_job *job)
+int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job)
 {
-  runner_submit(runners, &runners->runners[runners_home(runners, topic_id, partition)], job);
-}
-
-void policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job)
-{
-  runner_submit(runners, &runners->runners[runners->count], job);
+  struct policy_runner *runner = &runners->runners[runners->count];
+  atomic_store_explicit(&job->state, JOB_WAITS, memory_order_relaxed);
+  pthread_mutex_lock(&runner->lock);
+  int result = runner->is_ending ? error_set(ERR_CLOSED, "the broker stops") : 0;
+  if (result == 0 && runner->thread == NULL) {
+    result = runner_start(runners, runner);
+  }
+  if (result == 0) {
+    runner->submitted++;
+    list_append(&runner->queue, &job->node);
+    pthread_cond_signal(&runner->arrived);
+  }
+  pthread_mutex_unlock(&runner->lock);
+  return result;
 }
 
 int policy_runners_lost(const struct policy_runners *runners)

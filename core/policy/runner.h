@@ -107,9 +107,12 @@ bool policy_runners_are_needed(const struct policy_runners *runners);
 void policy_runners_submit(struct policy_runners *runners, const struct uuid *topic_id, int32_t partition,
                            struct policy_job *job);
 
-/// Queues a job at the runner for what may take minutes (`archive` copies a segment), which has a thread and a VM of
-/// its own and is not watched: it is started by the first such job. Any thread.
-void policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
+/// Queues a job at the runner for what may take minutes (`archive` copies a segment): it has a thread and a VM of its
+/// own, is started by the first such job, and nobody watches it. When the broker stops it has some seconds; then it is
+/// left to itself, and what waits is never done. Any thread, inside the epoch.
+///
+/// @return 0; ERR_CLOSED when the broker stops, ERR_NOMEM ...: then the job is the caller's as before
+int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
 
 /// Whether two partitions of a topic have the same home.
 bool policy_runners_share_home(const struct policy_runners *runners, const struct uuid *topic_id, int32_t a, int32_t b);
@@ -126,7 +129,7 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
                          const struct policy_batch *batch, const struct policy_client *client,
                          struct policy_output *output, struct policy_failure *failure);
 
-/// The same for policy_vm_class.segment.
+/// The same for policy_vm_class.segment, with a time that counts what it waits for.
 int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
                        const struct policy_segment *segment, bool *goes, struct policy_failure *failure);
 

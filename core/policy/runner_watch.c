@@ -87,15 +87,13 @@ static bool runner_look(struct policy_runners *runners, struct policy_runner *ru
   pthread_mutex_lock(&runner->lock);
   int64_t stuck_ms = 0;
   if (runner->thread != NULL) {
-    if (!runner->is_slow && runner_is_stuck(runner, now_ms, &stuck_ms)) {
+    if (runner_is_stuck(runner, now_ms, &stuck_ms)) {
       runner_abandon(runners, runner, stuck_ms);
     }
   } else if (!list_is_empty(&runner->queue) && runner_start(runners, runner) < 0) {
     runner_refuse(runners, runner);
   }
-  bool has_job = runner->thread != NULL && runner->thread->job != NULL;
-  bool is_busy = runner->is_slow ? runner->thread == NULL && !list_is_empty(&runner->queue)
-                                 : has_job || !list_is_empty(&runner->queue);
+  bool is_busy = !list_is_empty(&runner->queue) || (runner->thread != NULL && runner->thread->job != NULL);
   pthread_mutex_unlock(&runner->lock);
   return is_busy;
 }
@@ -107,7 +105,7 @@ static void runners_watch(struct timer *timer)
   // First, so that who submits from now on starts the timer if this look does not see it.
   atomic_store(&runners->is_watching, false);
   bool is_busy = false;
-  for (int i = 0; i <= runners->count; i++) {
+  for (int i = 0; i < runners->count; i++) {
     is_busy |= runner_look(runners, &runners->runners[i], now_ms);
   }
   if (!is_busy) {

@@ -12,6 +12,7 @@ local value_of = require "luka.config.value"
 ---@class (exact) luka.Policy
 ---@field kind string  of luka.policy.names.KINDS
 ---@field name string  topic, view, name of a partitioner, hook, api, or what a timer is called
+---@field label string  as it is written in the file: topic "clicks".transform
 ---@field origin luka.Origin  of the function, where it is known
 ---@field is_compiled boolean
 ---@field text string  its source, without comments; "" when it is not known
@@ -46,6 +47,10 @@ M.FILES_MAX_BYTES = 4 * 1024 * 1024
 --- Longest name of a partitioner, bytes.
 M.NAME_MAX = 249
 
+--- What luka.partitioner says of topics whose clients choose; and what of ours is misspelt.
+local NO_PARTITIONER = "none"
+local BUILTIN_PARTITIONERS = { "murmur2", "consistent", "round_robin", "sticky", "header:", "range:" }
+
 ---@param host luka.Host
 ---@param files luka.Files
 ---@return luka.Policies
@@ -76,7 +81,7 @@ end
 ---@param name string
 ---@param fn function
 ---@param origin luka.Origin  where it was given
----@param path string?  as errors name it
+---@param path string  as errors name it, and all others
 ---@param is_compiled boolean?
 ---@return integer number
 function Policies:add(kind, name, fn, origin, path, is_compiled)
@@ -84,7 +89,10 @@ function Policies:add(kind, name, fn, origin, path, is_compiled)
     failure.raise(origin, path, "is one too many: a configuration has at most %d functions", M.POLICIES_MAX)
   end
   local place, text = place_of(self.files, fn, origin)
-  local policy = { kind = kind, name = name, origin = place, is_compiled = is_compiled or false, text = text }
+  local policy = {
+    kind = kind, name = name, label = kind == "timer" and name or path, origin = place, is_compiled = is_compiled or false,
+    text = text,
+  }
   self.list[#self.list + 1] = policy
   return #self.list
 end
@@ -120,7 +128,7 @@ function Policies:add_named(name, fn, origin, is_compiled)
   local path = ("policy.partitioner %s"):format(value_of.show(name))
   if not name:find "^[%w._-]+$" or #name > M.NAME_MAX then
     failure.raise(origin, path, "a name has 1 to %d letters, digits, '.', '_' and '-'", M.NAME_MAX)
-  elseif self.host.is_builtin_partitioner(name) then
+  elseif name == NO_PARTITIONER or self.host.builtin_partitioner(name) then
     failure.raise(origin, path, "is the name of a built-in partitioner")
   elseif self.named[name] then
     failure.raise(origin, path, "given already at %s", failure.where(self.list[self.named[name]].origin))
@@ -196,13 +204,16 @@ end
 
 --- Raises when a topic names a partitioner that is not there.
 function Policies:check_partitioner(setting)
-  if setting.value == "" or self.named[setting.value] or self.host.is_builtin_partitioner(setting.value) then return end
-  local known = { "murmur2", "consistent", "round_robin", "sticky" }
-  for name in pairs(self.named) do known[#known + 1] = name end
-  local nearest = suggest.nearest(setting.value, known)
-  failure.raise(setting.origin, setting.path, "there is no partitioner %s%s", value_of.show(setting.value),
-    nearest and (", did you mean %s?"):format(value_of.show(nearest))
-      or "; policy.partitioner(name, function) makes one")
+  local name = setting.value
+  if name == NO_PARTITIONER or self.named[name] then return end
+  local is_builtin, wrong = self.host.builtin_partitioner(name)
+  if is_builtin then return end
+  if wrong then failure.raise(setting.origin, setting.path, "%s", wrong) end
+  local known = { NO_PARTITIONER, unpack(BUILTIN_PARTITIONERS) }
+  for other in pairs(self.named) do known[#known + 1] = other end
+  local nearest = suggest.nearest(name, known)
+  failure.raise(setting.origin, setting.path, "there is no partitioner %s%s", value_of.show(name),
+    nearest and (", did you mean %s?"):format(value_of.show(nearest)) or "; policy.partitioner(name, function) makes one")
 end
 
 local function sorted_by_name(list)
@@ -255,7 +266,7 @@ function Policies:finish(settings)
   local result = { list = {}, topics = {}, named = {}, views = {}, placement = self.placement, sources = {}, common = "" }
   for i, policy in ipairs(self.list) do
     result.list[i] = {
-      kind = policy.kind, name = policy.name, source = policy.origin.source, line = policy.origin.line or 0,
+      kind = policy.kind, name = policy.name, label = policy.label, source = policy.origin.source, line = policy.origin.line or 0,
       is_compiled = policy.is_compiled, text = policy.text,
     }
   end
@@ -263,7 +274,10 @@ function Policies:finish(settings)
     result.topics[#result.topics + 1] = { name = name, numbers = numbers }
   end
   for name, number in pairs(self.named) do result.named[#result.named + 1] = { name = name, number = number } end
-  for i, view in ipairs(self.views) do result.views[i] = { name = view.name, from = view.from, where = view.where } end
+  for i, view in ipairs(self.views) do
+    result.views[i] = { name = view.name, from = view.from, where = view.where, source = view.origin.source,
+      line = view.origin.line or 0 }
+  end
   sorted_by_name(result.topics)
   sorted_by_name(result.named)
   sorted_by_name(result.views)
