@@ -28,6 +28,7 @@ struct log_manager;
 struct metadata_cache;
 struct metric_samples;
 struct policy_cache;
+struct policy_runners;
 struct pool;
 struct produce_divider;
 struct replica_manager;
@@ -73,6 +74,7 @@ struct api {
   struct log_manager *logs;            ///< data directories
   struct pool *pool;                   ///< for what waits for disks
   const struct policy_cache *policies; ///< functions of the configuration's user
+  struct policy_runners *runners;      ///< threads for those on records; NULL: there are none
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 

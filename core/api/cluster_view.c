@@ -40,7 +40,7 @@ bool cluster_view_is_offline(const struct request *req, const struct metadata_to
   if (topic->partitions[index].leader != api->broker_id || api->replicas == NULL) {
     return false;
   }
-  const struct partition *part = replica_manager_find(api->replicas, &topic->id, index);
+  const struct partition *part = replica_manager_find(api->replicas, metadata_topic_log_id(topic), index);
   struct partition_state state = {.role = PARTITION_LEADER};
   if (part != NULL) {
     partition_read_state(part, &state);

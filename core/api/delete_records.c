@@ -166,7 +166,7 @@ static void delete_records_submit(struct delete_records_part *part, const struct
     part->error = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return;
   }
-  if (topic->is_internal) {
+  if (topic->is_internal || topic->source != NULL) {
     part->error = WIRE_INVALID_TOPIC_EXCEPTION;
     return;
   }

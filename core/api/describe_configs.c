@@ -211,6 +211,20 @@ static void describe_topic_synonyms(struct describe_list *list, const struct con
   }
 }
 
+/// Says of a view what it shows.
+static void describe_view_source(struct describe_list *list, const struct metadata_topic *topic)
+{
+  const struct config_def def = {.name = "luka.view.from",
+                                 .type = CONFIG_TEXT,
+                                 .doc = "The topic whose records this view shows: view in config.lua."};
+  struct config_shown shown = {
+      .name = def.name, .value = topic->source->name, .source = CONFIG_SOURCE_STATIC_BROKER, .is_read_only = true};
+  if (describe_is_wanted(list, def.name)) {
+    describe_synonym(list, def.name, shown.value, CONFIG_SOURCE_STATIC_BROKER);
+    describe_put(list, &def, &shown);
+  }
+}
+
 static void describe_topic(struct describe_list *list)
 {
   struct wire_string name = list->asked->resource_name;
@@ -226,14 +240,18 @@ static void describe_topic(struct describe_list *list)
   }
   struct config_shown shown[TOPIC_CONFIG_COUNT];
   int count = topic_config_list(&list->view->image->config->topic, topic->overrides, topic->override_count, shown);
-  describe_reserve(list, count);
+  describe_reserve(list, count + (topic->source != NULL));
   for (int i = 0; i < count; i++) {
     if (!describe_is_wanted(list, shown[i].name)) {
       continue;
     }
     const struct config_def *def = &topic_config_defs()[topic_config_find(shown[i].name)];
+    shown[i].is_read_only = topic->source != NULL;
     describe_topic_synonyms(list, def, &shown[i]);
     describe_put(list, def, &shown[i]);
+  }
+  if (topic->source != NULL) {
+    describe_view_source(list, topic);
   }
 }
 

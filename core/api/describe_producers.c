@@ -174,7 +174,7 @@ static void describe_producers_partition(struct describe_producers_work *work, c
     describe_producers_fail(result, WIRE_UNKNOWN_TOPIC_OR_PARTITION, NULL);
     return;
   }
-  struct partition *part = replica_manager_find(work->req->api->replicas, &topic->id, index);
+  struct partition *part = replica_manager_find(work->req->api->replicas, metadata_topic_log_id(topic), index);
   if (part == NULL) {
     describe_producers_fail(result, WIRE_NOT_LEADER_OR_FOLLOWER, NULL);
     return;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fetch, versions 0 to 18: records from partitions led here, straight from their files, but for versions 0 to 3.
+// Fetch, versions 0 to 18: records from partitions led here, straight from their files, but for versions 0 to 3 and
+// where policies have a say.
 //
-//   begin -> evaluate -> enough, or an error? -> (to version 3: the pool converts, fetch_convert.c) -> answer
+//   begin -> evaluate -> enough, or an error? -> (policies, fetch_policy.c; to version 3: the pool converts,
+//               ^   |                             fetch_convert.c) -> answer
 //               ^   `-> cold data? -> pool reads it ahead -.
 //               |----------------------------------------- '
 //               `-- wait: a watch fires or time is up
@@ -26,6 +28,7 @@
 #include "metadata/image.h"
 #include "network/frame.h"
 #include "os/clock.h"
+#include "policy/policy.h"
 #include "replica/manager.h"
 #include "wire/error_codes.h"
 #include "wire/fetch.h"
@@ -47,7 +50,7 @@ enum fetch_result {
 static void fetch_run(struct fetch *fetch);
 static void fetch_look_again(struct timer *timer);
 
-static const struct metadata_topic *fetch_topic(const struct metadata_image *image, const struct fetch_item *item)
+const struct metadata_topic *fetch_topic(const struct metadata_image *image, const struct fetch_item *item)
 {
   return item->topic != NULL ? metadata_image_topic(image, item->topic, (size_t)item->topic_length)
                              : metadata_image_topic_by_id(image, &item->topic_id);
@@ -70,7 +73,11 @@ static void fetch_find(struct fetch *fetch, const struct metadata_image *image, 
     item->error = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return;
   }
-  struct partition *part = replica_manager_find(api->replicas, &topic->id, item->index);
+  item->error = fetch_policy_find(api, topic, &item->needs_policy);
+  if (item->error != WIRE_NONE) {
+    return;
+  }
+  struct partition *part = replica_manager_find(api->replicas, metadata_topic_log_id(topic), item->index);
   if (part == NULL || fetch->is_replica) {
     item->error = WIRE_NOT_LEADER_OR_FOLLOWER;
     item->current_leader = known->leader;
@@ -91,6 +98,9 @@ static enum fetch_result fetch_read(struct fetch *fetch, struct fetch_item *item
     item->error = WIRE_UNKNOWN_SERVER_ERROR;
     *left_bytes = *left_bytes < 0 ? 0 : *left_bytes;
     return FETCH_VISITED;
+  }
+  if (item->needs_policy && limit > FETCH_POLICY_BYTES) {
+    limit = FETCH_POLICY_BYTES;
   }
   item->visible_bytes = atomic_load(&item->part->visible_bytes);
   read->offset = item->offset;
@@ -116,6 +126,7 @@ static enum fetch_result fetch_read(struct fetch *fetch, struct fetch_item *item
     return FETCH_COLD;
   }
   fetch->bytes += read->slice.length;
+  fetch->has_policy = fetch->has_policy || (item->needs_policy && read->slice.length > 0);
   fetch->counted_bytes += read->slice.is_cut && limit > read->slice.length ? limit : read->slice.length;
   *left_bytes = read->slice.length < *left_bytes ? *left_bytes - read->slice.length : 0;
   return FETCH_VISITED;
@@ -231,6 +242,7 @@ static void fetch_evaluate(struct fetch *fetch)
   fetch->bytes = 0;
   fetch->counted_bytes = 0;
   fetch->has_error = false;
+  fetch->has_policy = false;
   int64_t left_bytes = fetch->max_bytes;
   LIST_EACH(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
@@ -285,6 +297,9 @@ static void fetch_wait(struct fetch *fetch, int64_t delay_ms)
     fetch->is_waiting = true;
     list_append(&req->worker->waiting, &fetch->link);
     // Nothing of the request's bytes is needed any more, and a wait may be long.
+    if (req->client_id.length > 0 && req->api->policies != NULL && policy_cache_get(req->api->policies) != NULL) {
+      fetch->client_id = (struct wire_string){request_string(req, req->client_id), req->client_id.length};
+    }
     req->client_id = (struct wire_string){NULL, -1};
     frame_drop_bytes(req->frame);
   }
@@ -327,12 +342,11 @@ void fetch_send(struct fetch *fetch)
 static void fetch_answer(struct fetch *fetch, bool is_gone)
 {
   fetch_stop_waiting(fetch);
-  if (fetch->req->version < FETCH_BATCH_VERSION) {
-    if (is_gone) {
-      fetch_release(fetch); // nobody waits for it, or the pool is about to end
-    } else if (fetch_convert(fetch)) {
-      return;
-    }
+  bool is_old = fetch->req->version < FETCH_BATCH_VERSION;
+  if (is_gone && (is_old || fetch->has_policy)) {
+    fetch_release(fetch); // nobody waits for it, or the pool is about to end
+  } else if (!is_gone && ((fetch->has_policy && fetch_policy(fetch)) || (is_old && fetch_convert(fetch)))) {
+    return;
   }
   fetch_send(fetch);
 }
@@ -342,6 +356,8 @@ void fetch_finish(struct fetch *fetch)
   fetch->is_ending = true;
   if (!fetch->is_loading) {
     fetch_run(fetch);
+  } else if (fetch->policy != NULL) {
+    fetch_policy_leave(fetch);
   } else if (fetch->conversion != NULL) {
     fetch_convert_leave(fetch);
   }
@@ -402,6 +418,7 @@ void fetch_handle(struct request *req)
   struct fetch *fetch = arena_zalloc(&req->arena, sizeof *fetch);
   req->state = fetch;
   fetch->req = req;
+  fetch->client_id.length = -1;
   fetch->is_committed = body->isolation_level == 1;
   fetch->is_replica = (req->version >= 15 ? body->replica_state.replica_id : body->replica_id) >= 0;
   int32_t limit = api_config(req->api)->fetch_max_bytes;

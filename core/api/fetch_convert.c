@@ -286,15 +286,23 @@ static int64_t fetch_convert_size(const struct fetch_conversion *all)
   return total < all->left_bytes ? total : all->left_bytes;
 }
 
+bool fetch_convert_refuse(const struct metadata_topic *topic, struct fetch_item *item)
+{
+  if (topic == NULL || topic->config.compression_type != TOPIC_COMPRESSION_ZSTD ||
+      metadata_topic_partition(topic, item->index) == NULL) {
+    return false;
+  }
+  item->error = WIRE_UNSUPPORTED_COMPRESSION_TYPE;
+  log_slice_release(&item->read.slice);
+  return true;
+}
+
 /// Readies an item: takes its slice over, or says that its topic is not for clients of this age.
 static void fetch_convert_item(struct fetch_conversion *all, const struct metadata_image *image,
                                struct fetch_item *item)
 {
   const struct metadata_topic *topic = metadata_image_topic(image, item->topic, (size_t)item->topic_length);
-  if (topic != NULL && topic->config.compression_type == TOPIC_COMPRESSION_ZSTD &&
-      metadata_topic_partition(topic, item->index) != NULL) {
-    item->error = WIRE_UNSUPPORTED_COMPRESSION_TYPE;
-    log_slice_release(&item->read.slice);
+  if (fetch_convert_refuse(topic, item)) {
     return;
   }
   if (item->error != WIRE_NONE || item->read.slice.length == 0) {

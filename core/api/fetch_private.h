@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fetch in four parts: fetch_session.c keeps which partitions a client reads and decides which of them a request is
-// about, fetch.c reads them, waits and reads again, fetch_convert.c has the pool convert what old clients get,
-// fetch_response.c makes the answer. All of it belongs to one worker.
+// A fetch in five parts: fetch_session.c keeps which partitions a client reads and decides which of them a request is
+// about, fetch.c reads them, waits and reads again, fetch_policy.c has runners take what policies want to see through
+// them, fetch_convert.c has the pool convert what old clients get, fetch_response.c makes the answer. All of it belongs
+// to one worker.
 #pragma once
 
 #include <stdatomic.h>
@@ -15,13 +16,17 @@
 #include "event/timer.h"
 #include "replica/read.h"
 #include "replica/watch.h"
+#include "wire/types.h"
 
+struct api;
 struct api_client;
 struct api_worker;
 struct fetch;
 struct fetch_conversion;
+struct fetch_policy;
 struct fetch_session;
 struct metadata_image;
+struct metadata_topic;
 struct request;
 struct wire_fetch_request;
 struct wire_fetch_response;
@@ -46,8 +51,10 @@ struct fetch_item {
   struct partition *part;     ///< referenced; NULL: not found
   struct partition_read read; ///< what was read
   int64_t visible_bytes;      ///< the partition's counter before it was read
-  uint8_t *converted;         ///< owned: the records in an old format, as many bytes as `read.slice` says; or NULL
+  uint8_t *converted;         ///< owned: the records as policies left them, or in an old format, as many bytes as
+                              ///< `read.slice` says; or NULL
   int16_t error;              ///< wire code
+  bool needs_policy;          ///< its records go through policies
   bool is_visited;            ///< `read` and `error` are of this evaluation
   int32_t current_leader;     ///< with an error about leadership: who leads, -1 unknown
   int32_t current_epoch;      ///< and its epoch
@@ -85,24 +92,30 @@ struct fetch {
   int32_t cold_rounds;           ///< times that was done
   /// Of an old client's answer, in the arena; NULL: none was begun
   struct fetch_conversion *conversion;
-  int64_t deadline_ms;       ///< monotonic end of the wait
-  int64_t bytes;             ///< records found by the latest evaluation
-  int64_t counted_bytes;     ///< the same for min_bytes: what a limit cut short counts as the limit
-  int32_t min_bytes;         ///< as asked, at most max_bytes
-  int32_t max_bytes;         ///< as asked, within fetch.max.bytes
-  bool is_full;              ///< every partition is answered, not only those with news
-  bool is_committed;         ///< read_committed
-  bool is_replica;           ///< asked in the name of a follower
-  bool has_error;            ///< found by the latest evaluation, or a diverging epoch
-  bool is_waiting;           ///< in the worker's list, timer running; never while it is loading
-  bool is_loading;           ///< `job` is under way, or a conversion
-  bool is_ending;            ///< to be answered as soon as it is not loading any more
+  struct fetch_policy *policy;  ///< the turns on runners, in the arena; NULL: none was begun
+  struct wire_string client_id; ///< kept while it waits, where policies may ask for it; null: the request has it
+  int64_t deadline_ms;          ///< monotonic end of the wait
+  int64_t bytes;                ///< records found by the latest evaluation
+  int64_t counted_bytes;        ///< the same for min_bytes: what a limit cut short counts as the limit
+  int32_t min_bytes;            ///< as asked, at most max_bytes
+  int32_t max_bytes;            ///< as asked, within fetch.max.bytes
+  bool is_full;                 ///< every partition is answered, not only those with news
+  bool is_committed;            ///< read_committed
+  bool is_replica;              ///< asked in the name of a follower
+  bool has_error;               ///< found by the latest evaluation, or a diverging epoch
+  bool is_waiting;              ///< in the worker's list, timer running; never while it is loading
+  bool is_loading;              ///< `job` is under way, or policies, or a conversion
+  bool has_policy;              ///< found by the latest evaluation: records that go through policies
+  bool is_ending;               ///< to be answered as soon as it is not loading any more
   _Atomic(bool) is_unwanted; ///< its connection has closed: a conversion gives up; set by the worker, read by the pool
 };
 
 struct fetch_sessions;
 
-enum { FETCH_BATCH_VERSION = 4 }; ///< first version with batches of format 2
+enum {
+  FETCH_BATCH_VERSION = 4,      ///< first version with batches of format 2
+  FETCH_POLICY_BYTES = 1 << 20, ///< of a partition's log go through policies at a time, or one batch
+};
 
 // ---- fetch_session.c ----
 
@@ -133,6 +146,27 @@ void fetch_finish(struct fetch *fetch);
 /// Sends the answer; the fetch is gone afterwards.
 void fetch_send(struct fetch *fetch);
 
+/// The topic of an item, by its name or id; NULL: there is none.
+const struct metadata_topic *fetch_topic(const struct metadata_image *image, const struct fetch_item *item);
+
+// ---- fetch_policy.c ----
+
+/// Says whether records of a topic go through policies: those of views that choose, and of topics with
+/// `transform_fetch`. Inside the epoch.
+///
+/// @param[out] is_needed  they do
+/// @return 0, or a wire code: the view has just come or gone
+int16_t fetch_policy_find(const struct api *api, const struct metadata_topic *topic, bool *is_needed);
+
+/// Has runners take what the latest evaluation found through policies, once there is memory for it, then calls
+/// fetch_send(). What old clients get is converted as well.
+///
+/// @return false: there is nothing to do, and the fetch goes on as without policies
+bool fetch_policy(struct fetch *fetch);
+
+/// As fetch_convert_leave().
+void fetch_policy_leave(struct fetch *fetch);
+
 // ---- fetch_convert.c ----
 
 /// Has the pool convert what the latest evaluation found to the format of a client before FETCH_BATCH_VERSION, once
@@ -140,6 +174,9 @@ void fetch_send(struct fetch *fetch);
 ///
 /// @return false: there is nothing to convert, and fetch_send() is still to be called
 bool fetch_convert(struct fetch *fetch);
+
+/// Whether a topic (NULL: it has gone) is not for clients before FETCH_BATCH_VERSION: then the item has its error.
+bool fetch_convert_refuse(const struct metadata_topic *topic, struct fetch_item *item);
 
 /// Nobody waits for the answer any more, or the server drains: ends the wait for memory, if that is what it does; then
 /// the fetch is gone.

@@ -310,7 +310,8 @@ static void list_offsets_partition(struct list_offsets_work *work, const struct 
     list_offsets_fail(result, WIRE_UNKNOWN_TOPIC_OR_PARTITION);
     return;
   }
-  struct partition *part = replica_manager_find(req->api->replicas, &topic->id, asked->partition_index);
+  struct partition *part =
+      replica_manager_find(req->api->replicas, metadata_topic_log_id(topic), asked->partition_index);
   struct partition_state state;
   int16_t error = part != NULL ? api_wire_error(list_offsets_state(part, asked->current_leader_epoch, &state))
                                : WIRE_NOT_LEADER_OR_FOLLOWER;

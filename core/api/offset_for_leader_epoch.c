@@ -46,7 +46,7 @@ static void offset_for_leader_epoch_partition(
     result->error_code = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return;
   }
-  struct partition *part = replica_manager_find(req->api->replicas, &topic->id, asked->partition);
+  struct partition *part = replica_manager_find(req->api->replicas, metadata_topic_log_id(topic), asked->partition);
   if (part == NULL) {
     result->error_code = WIRE_NOT_LEADER_OR_FOLLOWER;
     return;

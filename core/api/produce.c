@@ -5,6 +5,7 @@
 //
 //   find the partition -> batch_validate() -> append_gather_add() ... produce_appended() -> answer
 //                     \-> what must be unpacked, packed or converted: the pool (produce_pool.c) -/
+//                     \-> topics with policies of the user's: the runners (produce_policy.c) -> answer
 //
 // Versions 0 to 2 may send message sets of formats 0 and 1, which become batches. Kafka is lenient there: records
 // without one whole message in them are stored as nothing, at offset -1, and zstd is not refused.
@@ -26,6 +27,7 @@
 #include "metadata/image.h"
 #include "network/connection.h"
 #include "network/frame.h"
+#include "policy/runner.h"
 #include "record/up_convert.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
@@ -160,6 +162,11 @@ static struct partition *produce_find(struct produce *produce, const struct meta
     part->error = WIRE_INVALID_TOPIC_EXCEPTION; // the broker's own: clients read it, and never write to it
     return NULL;
   }
+  if ((*topic)->source != NULL) {
+    part->error = WIRE_INVALID_TOPIC_EXCEPTION;
+    part->verdict.message = "This topic is a view, which can only be read.";
+    return NULL;
+  }
   struct partition *found = replica_manager_find(produce->req->api->replicas, &(*topic)->id, part->index);
   if (found == NULL) {
     part->error = WIRE_NOT_LEADER_OR_FOLLOWER;
@@ -188,9 +195,9 @@ static void produce_rules(const struct produce *produce, const struct produce_pa
   };
 }
 
-/// Refuses transactional batches: without a transactional id as Kafka does, with one because there is no transaction
-/// that they could belong to.
-static int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part)
+// Without a transactional id they are refused as by Kafka, with one because there is no transaction that they could
+// belong to.
+int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part)
 {
   const struct wire_produce_request *body = produce->req->body;
   if ((part->verdict.header.attributes & BATCH_TRANSACTIONAL) == 0) {
@@ -293,6 +300,11 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   part->is_append_time = rules.is_append_time;
   bool is_old = false;
   if (produce->req->version < PRODUCE_BATCH_VERSION && !produce_check_old(part, &is_old)) {
+    return;
+  }
+  struct policy_runners *runners = produce->req->api->runners;
+  if (runners != NULL && policy_runners_are_needed(runners) && produce_meets_policies(produce, found, config)) {
+    produce_police(part, found, &rules, is_old);
     return;
   }
   if (!produce_divide_begin(part, topic)) {

@@ -19,40 +19,16 @@
 #include "network/connection.h"
 #include "network/frame.h"
 #include "os/clock.h"
-#include "record/codec.h"
-#include "record/iterate.h"
+#include "policy/produce.h"
 #include "record/recompress.h"
 #include "record/up_convert.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
 
-/// The codec that a topic asks for, -1: as the producer sent it; and its level.
-static int produce_codec(const struct topic_config *config, int *level)
-{
-  *level = CODEC_LEVEL_DEFAULT;
-  switch (config->compression_type) {
-    case TOPIC_COMPRESSION_UNCOMPRESSED:
-      return CODEC_NONE;
-    case TOPIC_COMPRESSION_ZSTD:
-      *level = config->compression_zstd_level;
-      return CODEC_ZSTD;
-    case TOPIC_COMPRESSION_LZ4:
-      *level = config->compression_lz4_level;
-      return CODEC_LZ4;
-    case TOPIC_COMPRESSION_SNAPPY:
-      return CODEC_SNAPPY;
-    case TOPIC_COMPRESSION_GZIP:
-      *level = config->compression_gzip_level >= 1 ? config->compression_gzip_level : CODEC_LEVEL_DEFAULT;
-      return CODEC_GZIP;
-    default:
-      return -1;
-  }
-}
-
 bool produce_needs_recompress(const struct produce_part *part, const struct topic_config *config)
 {
   int level;
-  int codec = produce_codec(config, &level);
+  int codec = policy_topic_codec(config, &level);
   return codec >= 0 && part->records.length >= BATCH_HEADER_SIZE && batch_needs_recompress(part->records.data, codec);
 }
 
@@ -60,19 +36,11 @@ bool produce_needs_recompress(const struct produce_part *part, const struct topi
 static void produce_recompress(struct produce_pooled *pooled)
 {
   struct produce_part *part = pooled->part;
-  size_t size_max = (size_t)pooled->rules.max_message_bytes;
-  size_t unpacked_max = size_max * BATCH_UNPACK_RATIO;
-  record_buffer_init(&pooled->packed, unpacked_max + BATCH_HEADER_SIZE);
-  int result = batch_recompress(part->records.data, part->verdict.header.size, pooled->codec, pooled->level,
-                                unpacked_max, &pooled->packed);
-  if (result == 0 && pooled->packed.size > size_max) {
-    result = ERR_BATCH_TOO_LARGE;
-  }
+  int result = batch_repack(part->records.data, part->verdict.header.size, pooled->codec, pooled->level,
+                            (size_t)pooled->rules.max_message_bytes, &pooled->packed);
   if (result < 0) {
-    part->error = result == ERR_LIMIT ? WIRE_MESSAGE_TOO_LARGE : api_wire_error(result);
-    return;
+    part->error = api_wire_error(result);
   }
-  record_buffer_trim(&pooled->packed, 0); // codecs ask for more room than they need, and the batch may have to wait
 }
 
 /// Makes a batch of a message set, or sets the part's error.
@@ -171,7 +139,7 @@ void produce_pool(struct produce_part *part, struct partition *found, const stru
   pooled->part = part;
   pooled->found = partition_ref(found);
   pooled->rules = *rules;
-  pooled->codec = produce_codec(config, &pooled->level);
+  pooled->codec = policy_topic_codec(config, &pooled->level);
   pooled->is_old = is_old;
   produce->pending++;
   req->client->hold_count++;

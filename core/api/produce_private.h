@@ -83,6 +83,20 @@ bool produce_needs_recompress(const struct produce_part *part, const struct topi
 void produce_pool(struct produce_part *part, struct partition *found, const struct batch_rules *rules,
                   const struct topic_config *config, bool is_old);
 
+/// Whether a part has to go round by a runner: its topic has policies that run there, or batches of its partition are
+/// there still. Once policy_runners_are_needed() says so.
+bool produce_meets_policies(const struct produce *produce, const struct partition *found,
+                            const struct topic_config *config);
+
+/// Sends a part round by the runners (policy/produce.h), which write it, or leave an error in it. On the request's
+/// worker.
+///
+/// @param is_old  as for produce_pool()
+void produce_police(struct produce_part *part, struct partition *found, const struct batch_rules *rules, bool is_old);
+
+/// The error of a transactional batch; WIRE_NONE for any other.
+int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part);
+
 /// Gives a validated batch to the appender of its partition. On the request's worker.
 void produce_append(struct produce_part *part, struct partition *found, uint8_t *bytes, size_t size);
 

@@ -8,9 +8,10 @@
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> the controller ends
-// what it is at and refuses the rest, while all loops still run to hear of it -> periodic work stopped -> control ->
-// pool -> workers -> logs closed, markers written -> metastore.
+// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> runners of policies
+// end, but for those that never will -> the controller ends what it is at and refuses the rest, while all loops still
+// run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written ->
+// metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -44,6 +45,8 @@
 #include "network/server.h"
 #include "os/clock.h"
 #include "policy/partitioners.h"
+#include "policy/segments.h"
+#include "policy/shared.h"
 #include "replica/manager.h"
 
 enum {
@@ -159,7 +162,7 @@ static void broker_published(void *arg, const struct metadata_image *image)
 static int broker_check_partitioner(void *arg, const char *name, char *message)
 {
   struct broker *broker = arg;
-  return policy_check_partitioner(policy_cache_get(&broker->policies), name, message, CONFIG_MESSAGE_SIZE);
+  return policy_check_partitioner(policy_cache_get(&broker->policies.cache), name, message, CONFIG_MESSAGE_SIZE);
 }
 
 static void broker_loaded(void *arg, int result)
@@ -223,7 +226,7 @@ static int broker_open_server(struct broker *broker)
   struct connection_callbacks callbacks;
   broker->api.broker_id = broker->id;
   broker->api.metadata = &broker->metadata;
-  broker->api.policies = &broker->policies;
+  broker->api.policies = &broker->policies.cache;
   broker->api.pool = broker->pool;
   api_callbacks(&broker->api, &callbacks);
   TRY(server_new(&settings, &callbacks, &broker->server));
@@ -266,8 +269,12 @@ static void broker_make_replicas(struct broker *broker)
       .worker_count = workers,
   };
   broker->replicas = replica_manager_new(&settings);
+  policies_start(&broker->policies, broker->options->config, workers, &broker->control);
+  broker->api.runners = broker->policies.runners;
   struct log_manager_hooks hooks;
   replica_manager_log_hooks(broker->replicas, &hooks);
+  hooks.retention = policy_segments_retention;
+  hooks.retention_arg = broker->policies.segments;
   log_manager_set_hooks(broker->logs, &hooks);
   struct coordinator_options groups = {
       .broker_id = broker->id,
@@ -287,6 +294,8 @@ static int broker_load(struct broker *broker)
 {
   const struct lua_config *config = broker->options->config;
   const char *cluster_id = broker->identity.cluster_id;
+  int32_t view_count = 0;
+  const struct topic_view *views = options_views(config, &broker->arena, &view_count);
   struct controller_settings settings = {
       .broker_id = broker->id,
       .rack = config->broker.text[BROKER_CONFIG_broker_rack],
@@ -296,6 +305,8 @@ static int broker_load(struct broker *broker)
       .is_clean_start = log_manager_was_clean(broker->logs),
       .static_topics = options_topics(config, &broker->arena),
       .static_topic_count = config->topic_count,
+      .views = views,
+      .view_count = view_count,
       .adoption = broker->adoption.is_adopting ? &broker->adoption.found : NULL,
       .store = broker->store,
       .cache = &broker->metadata,
@@ -314,6 +325,7 @@ static int broker_load(struct broker *broker)
                                        .pool = broker->pool,
                                        .controller = broker->controller,
                                        .logs = broker->logs,
+                                       .policies = &broker->policies,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
@@ -351,7 +363,7 @@ static int broker_build(struct broker *broker)
   broker_make_replicas(broker);
   TRY(broker_load(broker));
   measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
-              broker->pool);
+              broker->pool, broker->policies.runners);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -366,6 +378,7 @@ static int broker_build(struct broker *broker)
                   .metrics = &broker->measure.metrics,
                   .coordinator = broker->coordinator},
   };
+  shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);
   return 0;
@@ -408,6 +421,7 @@ int broker_stop(struct broker *broker)
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
+  policies_stop(&broker->policies);
   if (broker->is_control_running) {
     broker_run_step(broker, broker_stop_controller_step);
     event_loop_stop(&broker->control);
@@ -429,6 +443,7 @@ int broker_stop(struct broker *broker)
   } else if (broker->logs != NULL) {
     log_manager_abandon(broker->logs);
   }
+  policies_destroy(&broker->policies);
   script_delete(broker->script);
   reloader_delete(broker->reloader);
   controller_delete(broker->controller);

@@ -15,6 +15,7 @@
 #include "broker/adoption.h"
 #include "broker/measure.h"
 #include "broker/own_configs.h"
+#include "broker/policies.h"
 #include "broker/scripting.h"
 #include "event/loop.h"
 #include "log/log_manager.h"
@@ -27,6 +28,7 @@ struct broker_options;
 struct controller;
 struct coordinator;
 struct metastore;
+struct policy_runners;
 struct pool;
 struct reloader;
 struct replica_manager;
@@ -50,7 +52,7 @@ struct broker {
   struct metastore *store;                                  ///< metadata on disk
   struct metadata_cache metadata;                           ///< the image in memory
   bool has_metadata;                                        ///< `metadata` was created
-  struct policy_cache policies;                             ///< functions of the configuration's user
+  struct policies policies;                                 ///< functions of the configuration
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
   struct coordinator *coordinator;                          ///< groups

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "controller/controller.h"
 #include "lua/config.h"
+#include "metadata/image.h"
+#include "policy/policy.h"
 
 int options_create(const struct lua_config *config, struct broker_options *options)
 {
@@ -54,6 +56,22 @@ const struct static_topic *options_topics(const struct lua_config *config, struc
     };
   }
   return topics;
+}
+
+const struct topic_view *options_views(const struct lua_config *config, struct arena *arena, int32_t *count)
+{
+  const struct policy_set *set = config->policies;
+  *count = set != NULL ? set->view_count : 0;
+  struct topic_view *views = arena_alloc(arena, (size_t)(*count + 1) * sizeof *views);
+  for (int32_t i = 0; i < *count; i++) {
+    const struct policy_view *view = &set->views[i];
+    views[i] = (struct topic_view){
+        .name = view->name,
+        .from = view->from,
+        .place = arena_printf(arena, "%s:%d", view->source, view->line),
+    };
+  }
+  return views;
 }
 
 /// Appends the components of `rest` to `path`, which has room for them, without "." and "..".

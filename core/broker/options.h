@@ -11,6 +11,7 @@
 
 struct arena;
 struct static_topic;
+struct topic_view;
 
 struct broker_options {
   int32_t id;                      ///< of this broker, 0 and above
@@ -46,6 +47,12 @@ void options_destroy(struct broker_options *options);
 /// The topic blocks of a configuration as the controller takes them: config->topic_count of them, in the arena, their
 /// texts borrowed from the configuration.
 const struct static_topic *options_topics(const struct lua_config *config, struct arena *arena);
+
+/// The views of a configuration as the controller takes them, in the arena, their names borrowed from the
+/// configuration.
+///
+/// @param[out] count  how many
+const struct topic_view *options_views(const struct lua_config *config, struct arena *arena, int32_t *count);
 
 /// The one absolute spelling of a path whose last folders may not exist yet: data directories remember where their
 /// metastore is, and "data", "./data/" and a symbolic link to it are the same place.

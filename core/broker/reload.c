@@ -10,6 +10,7 @@
 #include "base/slog.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
+#include "broker/policies.h"
 #include "controller/controller.h"
 #include "event/loop.h"
 #include "event/pool.h"
@@ -17,6 +18,7 @@
 #include "lua/config.h"
 #include "lua/script.h"
 #include "network/server.h"
+#include "policy/shared.h"
 
 /// Owner: the control thread; `wanted`, `limits` and the report are the pool's while it evaluates.
 struct reloader {
@@ -261,11 +263,15 @@ static void reload_evaluated(struct pool_job *job)
     reload_refuse(reloader);
     return;
   }
+  int32_t view_count = 0;
+  const struct topic_view *views = options_views(reloader->wanted, &report->arena, &view_count);
   reloader->change = (struct controller_reload){
       .arena = &report->arena,
       .config = &reloader->wanted->broker,
       .topics = options_topics(reloader->wanted, &report->arena),
       .topic_count = reloader->wanted->topic_count,
+      .views = views,
+      .view_count = view_count,
       .done = reload_changed,
   };
   controller_reload(reloader->settings.controller, &reloader->change);
@@ -299,6 +305,7 @@ static void reload_changed(struct controller_reload *change)
   reload_report_keys(report, options->config, reloader->running, reloader->wanted, options->has_log_level);
   reload_report_configs(report, change->before, change->after, reloader->running, reloader->wanted);
   reload_report_topics(report, reloader->running, reloader->wanted, change->blocks);
+  reload_report_policies(report, reloader->running, reloader->wanted);
   reload_report_order(report);
   broker_config_unref(change->before);
   broker_config_unref(change->after);
@@ -306,6 +313,8 @@ static void reload_changed(struct controller_reload *change)
     server_apply_limits(reloader->settings.server, reloader->limits);
     reloader->limits = NULL;
   }
+  policies_reload(reloader->settings.policies, reloader->wanted);
+  shared_set_memory(reloader->wanted->lua_shared_memory_bytes);
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {
     script_set_limits(reloader->script, (size_t)reloader->wanted->lua_memory_bytes, reloader->wanted->lua_budget_ms);

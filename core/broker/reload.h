@@ -23,6 +23,7 @@ struct broker_options;
 struct controller;
 struct event_loop;
 struct log_manager;
+struct policies;
 struct pool;
 struct reloader;
 struct script;
@@ -47,6 +48,7 @@ struct reloader_settings {
   struct pool *pool;                    ///< evaluates
   struct controller *controller;        ///< of topics and configs
   struct log_manager *logs;             ///< whose reserve may change
+  struct policies *policies;            ///< functions
   struct server *server;                ///< whose limits may change
 };
 

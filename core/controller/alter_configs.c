@@ -84,7 +84,7 @@ static const char *node_path(const struct controller *controller, struct arena *
   }
   const struct metadata_image *image = metadata_cache_get(controller->settings.cache);
   const struct metadata_topic *topic = metadata_image_topic(image, resource->name, resource->name_length);
-  return topic ? topic_nodes_path_config(arena, topic->name) : NULL;
+  return topic && !topic->source ? topic_nodes_path_config(arena, topic->name) : NULL;
 }
 
 /// Takes over what a node has; it was written or checked by a controller, so damage is rare.
@@ -311,7 +311,9 @@ static void make_image(struct controller *controller)
   draft = metadata_draft_new(work->image);
   metadata_draft_set_config(draft, work->plan.config);
   for (int32_t i = 0; i < work->image->topic_count; i++) {
-    lay_config(draft, work->image->topics[i], work->plan.config, controller);
+    if (!work->image->topics[i]->source) {
+      lay_config(draft, work->image->topics[i], work->plan.config, controller);
+    }
   }
   metadata_image_unref(work->image);
   work->image = metadata_draft_finish(draft);

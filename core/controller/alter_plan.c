@@ -206,6 +206,10 @@ static int16_t decide_topic(struct alter_decision *decision, struct alter_change
     return alter_refuse_name(decision, WIRE_UNKNOWN_TOPIC_OR_PARTITION, "The topic '", resource->name,
                              "' does not exist.");
   }
+  if (topic->source) {
+    return alter_refuse_name(decision, WIRE_INVALID_TOPIC_EXCEPTION, "Topic '", resource->name,
+                             "' is a view: its configs are those of its source.");
+  }
   if (alter_is_changed(decision)) {
     change->topic = metadata_topic_with_config(topic, overrides, override_count, &config);
   }

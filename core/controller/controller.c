@@ -370,6 +370,14 @@ void controller_change_done(struct controller_change *change)
   done(controller);
 }
 
+int controller_check_views(const struct metadata_image *image)
+{
+  const struct topic_view *view = metadata_image_hidden_view(image);
+  return view ? error_set(ERR_CONFIG, "%s: there is a topic '%s', so no view can have that name", view->place,
+                          view->name)
+              : 0;
+}
+
 void controller_publish(struct controller *controller, struct metadata_image *image)
 {
   const struct controller_hooks *hooks = &controller->settings.hooks;

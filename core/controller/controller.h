@@ -112,6 +112,8 @@ struct controller_settings {
   const struct static_topic *static_topics;   ///< topic blocks, applied by controller_load() where they have changed;
                                               ///< only for the load
   int32_t static_topic_count;                 ///< how many
+  const struct topic_view *views;             ///< that the configuration defines; only for the load
+  int32_t view_count;                         ///< how many
   const struct controller_adoption *adoption; ///< taken up by controller_load(); NULL: nothing is
   struct metastore *store;                    ///< opened on `loop`
   struct metadata_cache *cache;               ///< where images go
@@ -367,6 +369,8 @@ struct controller_reload {
   const struct broker_config *config; ///< as config.lua has it now, borrowed until done
   const struct static_topic *topics;  ///< its topic blocks, borrowed until done
   int32_t topic_count;                ///< how many
+  const struct topic_view *views;     ///< that it defines, borrowed until done
+  int32_t view_count;                 ///< how many
   const struct broker_config *before; ///< out: what was in force; one reference, owned: broker_config_unref()
   const struct broker_config *after;  ///< out: what is in force now; one reference, owned. Both NULL on failure
   struct controller_block *blocks;    ///< out: one for each topic block, in the arena

@@ -62,6 +62,9 @@ void controller_apply(struct controller *controller, enum controller_change_kind
 /// Puts a configuration (taken) in force and tells who wants to know; images get it by metadata_draft_set_config().
 void controller_set_config(struct controller *controller, struct broker_config *config);
 
+/// @return 0, ERR_CONFIG (a topic has the name of a view, error_set() has the place)
+int controller_check_views(const struct metadata_image *image);
+
 /// Publishes an image (taken) and tells who wants to know.
 void controller_publish(struct controller *controller, struct metadata_image *image);
 

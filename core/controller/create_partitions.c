@@ -138,6 +138,10 @@ static void decide(const struct topic_plan_context *context, struct controller_g
     refuse(topic, WIRE_UNKNOWN_TOPIC_OR_PARTITION, NULL);
     return;
   }
+  if (old->source) {
+    refuse(topic, WIRE_INVALID_TOPIC_EXCEPTION, "This topic is a view, which has as many partitions as its source.");
+    return;
+  }
   if (check_counts(grow, old, topic) != 0) {
     return;
   }

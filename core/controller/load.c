@@ -368,6 +368,11 @@ static void adopted(struct metastore_request *request)
 
 static void ask_static(struct loader *loader)
 {
+  int result = controller_check_views(loader->image);
+  if (result < 0) {
+    end(loader, result);
+    return;
+  }
   if (loader->controller->settings.static_topic_count == 0) {
     open_replicas(loader);
     return;

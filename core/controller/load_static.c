@@ -20,6 +20,7 @@ void loader_make_image(struct loader *loader)
     metadata_topic_ref(loader->kept[i]);
     metadata_draft_put_topic(draft, (struct metadata_topic *)loader->kept[i]);
   }
+  metadata_draft_set_views(draft, controller->settings.views, controller->settings.view_count);
   loader->image = metadata_draft_finish(draft);
 }
 

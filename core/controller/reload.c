@@ -16,6 +16,7 @@
 struct reload_work {
   struct static_work blocks;            ///< the topic blocks
   struct broker_config *config;         ///< what will be in force; one reference, owned
+  struct metadata_image *base;          ///< the image in force, with the new views; one reference, owned
   struct metadata_image *image;         ///< what will be published; one reference, owned
   const struct metadata_topic **opened; ///< topics with the replicas that the blocks add, borrowed from their plans
   int32_t opened_count;                 ///< how many
@@ -31,6 +32,9 @@ void controller_reload_drop(struct reload_work *work)
   static_work_destroy(&work->blocks);
   if (work->config) {
     broker_config_unref(work->config);
+  }
+  if (work->base) {
+    metadata_image_unref(work->base);
   }
   if (work->image) {
     metadata_image_unref(work->image);
@@ -72,6 +76,17 @@ static int make_config(const struct controller *controller, const struct broker_
   return result;
 }
 
+// ---- views ----
+
+/// Makes the image that blocks are decided on: a name that is no view's any more is free for a topic.
+static int take_views(struct controller *controller, const struct controller_reload *reload, struct reload_work *work)
+{
+  struct metadata_draft *draft = metadata_draft_new(metadata_cache_get(controller->settings.cache));
+  metadata_draft_set_views(draft, reload->views, reload->view_count);
+  work->base = metadata_draft_finish(draft);
+  return controller_check_views(work->base);
+}
+
 // ---- reading ----
 
 static void blocks_read(struct metastore_request *request);
@@ -84,6 +99,10 @@ void controller_reload_begin(struct controller *controller, struct controller_re
   controller->reload = work;
   if (make_config(controller, reload->config, &work->config, message) < 0) {
     refuse(controller, "what was set at run time does not go with it: ", message);
+    return;
+  }
+  if (take_views(controller, reload, work) < 0) {
+    refuse(controller, "", error_last()->message);
     return;
   }
   work->blocks.blocks = reload->topics;
@@ -131,6 +150,7 @@ static void blocks_read(struct metastore_request *request)
   struct topic_plan_context context = controller_plan_context(controller);
   context.config = work->config;
   context.hooks = NULL; // blocks were checked with the configuration that they are part of, which is not in force yet
+  context.image = work->base;
   struct writes writes = {.arena = reload->arena};
   if (static_work_take(&work->blocks, &context, controller, true, request->ops, &writes) < 0) {
     refuse(controller, "", error_last()->message);
@@ -184,7 +204,7 @@ static void make_image(struct controller *controller)
 {
   struct reload_work *work = controller->reload;
   struct arena *arena = current_request(controller)->arena;
-  const struct metadata_image *old = metadata_cache_get(controller->settings.cache);
+  const struct metadata_image *old = work->base;
   size_t plan_count = (size_t)work->blocks.plan_count;
   work->opened = arena_alloc(arena, (plan_count + 1) * sizeof *work->opened);
   work->configured = mem_array((size_t)old->topic_count + plan_count + 1, sizeof *work->configured);
@@ -197,7 +217,8 @@ static void make_image(struct controller *controller)
   draft = metadata_draft_new(planned);
   metadata_draft_set_config(draft, work->config);
   for (int32_t i = 0; i < planned->topic_count; i++) {
-    struct metadata_topic *laid = controller_lay_config(planned->topics[i], work->config);
+    struct metadata_topic *laid =
+        planned->topics[i]->source ? NULL : controller_lay_config(planned->topics[i], work->config);
     if (laid) {
       metadata_topic_ref(laid);
       work->configured[work->configured_count++] = laid;

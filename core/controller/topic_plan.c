@@ -149,9 +149,12 @@ static int16_t check_name(struct create_plan *plan, struct controller_new_topic 
     topic->made_replication_factor = (int16_t)old->partitions[0].replica_count;
     return 0;
   }
-  if (old) {
-    return refuse(topic, WIRE_TOPIC_ALREADY_EXISTS,
-                  arena_printf(plan->arena, "Topic '%s' already exists.", topic->name));
+  if (old || metadata_image_view(plan->context->image, topic->name, topic->name_length)) {
+    return refuse(
+        topic, WIRE_TOPIC_ALREADY_EXISTS,
+        arena_printf(plan->arena,
+                     old && !old->source ? "Topic '%s' already exists." : "Topic '%s' already exists: it is a view.",
+                     topic->name));
   }
   const char *other = topic_name_may_collide(topic->name) ? *name_set_slot(marked_names(plan), topic->name) : NULL;
   if (other) {

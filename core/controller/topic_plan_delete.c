@@ -92,6 +92,10 @@ static const struct metadata_topic *look_up(const struct metadata_image *image, 
       refuse(topic, WIRE_UNKNOWN_TOPIC_ID, "This server does not host this topic ID.");
     }
   }
+  if (found && found->source) {
+    refuse(topic, WIRE_INVALID_TOPIC_EXCEPTION, "This topic is a view, which only the configuration can remove.");
+    return NULL;
+  }
   return found;
 }
 

@@ -115,7 +115,10 @@ static void topics_compare(const struct metadata_image *old, const struct metada
     const struct metadata_topic *before = i < old->topic_count ? old->topics[i] : NULL;
     const struct metadata_topic *after = j < image->topic_count ? image->topics[j] : NULL;
     int order = before == NULL ? 1 : after == NULL ? -1 : before == after ? 0 : strcmp(before->name, after->name);
-    if (order < 0) {
+    if (order < 0 && before->source != NULL && metadata_image_topic_by_id(image, &before->source->id) != NULL) {
+      // A view that the configuration does not define any more: it may again, and its offsets are those of its source.
+      change->is_changed = true;
+    } else if (order < 0) {
       topics_add_gone(change, old, before);
     } else if (order > 0) {
       change->is_changed = true;

@@ -199,6 +199,12 @@ struct log_batch {
 ///         earlier failure left the files in doubt)
 int log_append(struct log *log, struct log_batch *batches, int count, int32_t leader_epoch, int64_t now_ms);
 
+/// Judges a batch as log_append() would by its producer, and appends nothing: for whoever has much to do with a batch
+/// before, or effects that are to come once. Sets its `base_offset`, `stored_timestamp` and `is_duplicate`.
+///
+/// @return 0, ERR_OUT_OF_ORDER_SEQUENCE, ERR_INVALID_PRODUCER_EPOCH
+int log_judge(const struct log *log, struct log_batch *batch);
+
 /// Appends batches as a leader sent them: offsets and epochs stay, holes are allowed.
 ///
 /// @return as log_append(); ERR_OFFSET_OUT_OF_RANGE when a base offset lies below the log's end

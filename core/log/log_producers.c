@@ -55,6 +55,32 @@ static bool is_tracked(const struct producer_append *append)
   return append->producer_id >= 0 && (append->is_control || append->first_sequence >= 0);
 }
 
+/// Tells in a batch what the log knows of it. @return whether it is new
+static bool judge(const struct log *log, struct log_batch *batch, struct producer_append *append)
+{
+  int verdict = producers_check(&log->producers, append);
+  if (verdict == 0) {
+    return true;
+  }
+  batch->result = verdict < 0 ? verdict : 0;
+  batch->is_duplicate = verdict == PRODUCER_DUPLICATE;
+  batch->base_offset = verdict < 0 ? -1 : append->base_offset;
+  batch->stored_timestamp = append->timestamp;
+  return false;
+}
+
+int log_judge(const struct log *log, struct log_batch *batch)
+{
+  struct producer_append append;
+  read_batch(batch, &append);
+  batch->is_duplicate = false;
+  batch->result = 0;
+  if (is_tracked(&append)) {
+    judge(log, batch, &append);
+  }
+  return batch->result;
+}
+
 bool log_producers_admit(struct log *log, struct log_batch *batch, int64_t now_ms, int mark)
 {
   struct producer_append append;
@@ -62,15 +88,10 @@ bool log_producers_admit(struct log *log, struct log_batch *batch, int64_t now_m
   if (!is_tracked(&append)) {
     return true;
   }
-  int verdict = producers_check(&log->producers, &append);
-  if (verdict == 0) {
+  if (judge(log, batch, &append)) {
     producers_add(&log->producers, &append, now_ms, mark);
     return true;
   }
-  batch->result = verdict < 0 ? verdict : 0;
-  batch->is_duplicate = verdict == PRODUCER_DUPLICATE;
-  batch->base_offset = verdict < 0 ? -1 : append.base_offset;
-  batch->stored_timestamp = append.timestamp;
   return false;
 }
 

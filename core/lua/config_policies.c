@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "lua/config_private.h"
+#include "lua/policy_vm.h"
 #include "policy/policy.h"
 
 struct config_policies {
@@ -88,6 +89,7 @@ static void policies_take_list(lua_State *vm, struct config_policies *made)
       }
     }
     policy->name = policies_text(vm, made, "name", NULL);
+    policy->label = policies_text(vm, made, "label", NULL);
     policy->source = policies_text(vm, made, "source", NULL);
     lua_getfield(vm, -1, "line");
     policy->line = (int)lua_tointeger(vm, -1);
@@ -141,6 +143,10 @@ static void policies_take_views(lua_State *vm, struct config_policies *made)
     lua_rawgeti(vm, -1, i + 1);
     views[i].name = policies_text(vm, made, "name", NULL);
     views[i].from = policies_text(vm, made, "from", NULL);
+    views[i].source = policies_text(vm, made, "source", NULL);
+    lua_getfield(vm, -1, "line");
+    views[i].line = (int)lua_tointeger(vm, -1);
+    lua_pop(vm, 1);
     views[i].where = policies_numbered(vm, made, "where");
     lua_pop(vm, 1);
   }
@@ -168,6 +174,7 @@ void config_take_policies(struct lua_State *vm, struct lua_config *config)
   struct config_policies *made = mem_zalloc(sizeof *made);
   made->set.refs = 1;
   made->set.free_fn = policies_free;
+  made->set.new_vm = lua_policy_vm_new;
   // The configuration's from here on: errors of Lua jump over this function.
   config->policies = &made->set;
   policies_take_list(vm, made);

@@ -19,7 +19,12 @@ enum {
   STATE_TIMED_BLOCK_BYTES = 32 * 1024, ///< allocations from this size on look at the clock too
   STATE_STACK_BYTES = 512 * 1024,      ///< C stack that nested calls between C and Lua may use
   STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
+  STATE_GC_PAUSE_SMALL = 400,          ///< the same while that is far from the cap: collecting less often costs less
+  STATE_SMALL_SHARE = 16,              ///< far from the cap: below one of so many parts of it
 };
+
+/// A deadline that is not set yet, as the clock is only looked at for steps that are long.
+#define STATE_DEADLINE_OPEN INT64_MAX
 
 /// In front of each block of LuaJIT's, which is aligned like those of malloc().
 struct state_block {
@@ -33,6 +38,10 @@ struct state_call {
 };
 
 static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_size);
+static void *state_alloc_heap(void *arg, void *block, size_t old_size, size_t new_size);
+static bool state_make(struct lua_state *state);
+static bool state_is_late(struct lua_state *state);
+static void state_expire(struct lua_state *state, lua_State *vm);
 static void state_hook(lua_State *vm, lua_Debug *event);
 static int state_open(lua_State *vm);
 static void state_arm(struct lua_state *state);
@@ -47,8 +56,7 @@ int lua_state_new(const struct lua_state_limits *limits, struct lua_state **stat
     made->limits.memory_bytes = LUA_STATE_MEMORY_MIN;
   }
   made->cap_bytes = made->limits.memory_bytes;
-  made->vm = lua_newstate(state_alloc, made);
-  if (made->vm == NULL) {
+  if (!state_make(made)) {
     mem_free(made);
     return error_set(ERR_SCRIPT, "LuaJIT cannot make a state: a GC64 build of LuaJIT 2.1 is needed");
   }
@@ -74,6 +82,9 @@ void lua_state_set_limits(struct lua_state *state, size_t memory_bytes, size_t r
 void lua_state_delete(struct lua_state *state)
 {
   if (state != NULL) {
+    if (state->heap != NULL) {
+      lua_setallocf(state->vm, state->heap, state->heap_arg); // which frees all its memory at once
+    }
     lua_close(state->vm);
     mem_free(state);
   }
@@ -85,7 +96,12 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
   state->stack_base = (uintptr_t)__builtin_frame_address(0);
   state->is_expired = false;
   state->cap_bytes = state->limits.memory_bytes;
-  state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
+  if (state->limits.step != NULL) {
+    state->seen_step = atomic_load_explicit(state->limits.step, memory_order_relaxed);
+    state->deadline_ms = STATE_DEADLINE_OPEN;
+  } else {
+    state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
+  }
   state->position.source[0] = '\0';
   state->position.line = 0;
   state_arm(state);
@@ -147,11 +163,23 @@ void lua_state_poll(struct lua_State *vm)
   struct lua_state *state = lua_state_of(vm);
   if (state->task_id != 0) {
     task_poll(vm);
-  } else if (state->deadline_ms != 0 && (state->is_expired || clock_thread_ms() > state->deadline_ms)) {
-    state->is_expired = true;
-    lua_sethook(vm, state_hook, LUA_MASKCOUNT, 1);
-    luaL_error(vm, "out of time");
+  } else if (state->deadline_ms != 0 && state_is_late(state)) {
+    state_expire(state, vm);
   }
+}
+
+void lua_state_tidy(struct lua_state *state)
+{
+  if (state->used_bytes > state->limits.memory_bytes / 2) {
+    state_collect(state);
+  }
+  bool is_small = state->used_bytes < state->limits.memory_bytes / STATE_SMALL_SHARE;
+  lua_gc(state->vm, LUA_GCSETPAUSE, is_small ? STATE_GC_PAUSE_SMALL : STATE_GC_PAUSE);
+}
+
+struct lua_State *lua_state_main(struct lua_state *state)
+{
+  return state->vm;
 }
 
 size_t lua_state_memory(const struct lua_state *state, size_t *cap)
@@ -183,7 +211,7 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
     if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
       return NULL;
     }
-    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && clock_thread_ms() > state->deadline_ms) {
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && state_is_late(state)) {
       state->is_expired = true;
       return NULL;
     }
@@ -201,6 +229,82 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
   return head + 1;
 }
 
+/// The same on top of LuaJIT's own allocator; blocks have no owner.
+static void *state_alloc_heap(void *arg, void *block, size_t old_size, size_t new_size)
+{
+  struct lua_state *state = arg;
+  if (new_size > old_size) {
+    if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
+      return NULL;
+    }
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && state_is_late(state)) {
+      state->is_expired = true;
+      return NULL;
+    }
+  }
+  void *made = state->heap(state->heap_arg, block, old_size, new_size);
+  if (made != NULL || new_size == 0) {
+    state->used_bytes = state->used_bytes - old_size + new_size;
+  }
+  return made;
+}
+
+/// Makes the Lua state; false: LuaJIT cannot.
+static bool state_make(struct lua_state *state)
+{
+  if (!state->limits.has_own_heap) {
+    state->vm = lua_newstate(state_alloc, state);
+    return state->vm != NULL;
+  }
+  state->vm = luaL_newstate();
+  if (state->vm == NULL) {
+    return false;
+  }
+  state->heap = lua_getallocf(state->vm, &state->heap_arg);
+  lua_setallocf(state->vm, state_alloc_heap, state);
+  state->used_bytes = (size_t)lua_gc(state->vm, LUA_GCCOUNT, 0) * 1024 + (size_t)lua_gc(state->vm, LUA_GCCOUNTB, 0);
+  return true;
+}
+
+/// Whether time is up. A step that is new since the last look is given its time when a second look finds it still
+/// running: most are done by then, and the clock is a system call.
+static bool state_is_late(struct lua_state *state)
+{
+  if (state->is_expired) {
+    return true;
+  }
+  if (state->limits.step != NULL) {
+    int64_t step = atomic_load_explicit(state->limits.step, memory_order_relaxed);
+    if (step != state->seen_step) {
+      state->seen_step = step;
+      state->deadline_ms = STATE_DEADLINE_OPEN;
+      return false;
+    }
+    if (state->deadline_ms == STATE_DEADLINE_OPEN) {
+      state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
+      return false;
+    }
+  }
+  return clock_thread_ms() > state->deadline_ms;
+}
+
+/// Notes that time is up, and where; raises, now and at each instruction to come.
+static void state_expire(struct lua_state *state, lua_State *vm)
+{
+  lua_Debug frame;
+  if (!state->is_expired && !state->limits.is_tracking) {
+    for (int level = 0; state->position.line == 0 && lua_getstack(vm, level, &frame); level++) {
+      if (lua_getinfo(vm, "Sl", &frame) && frame.source[0] == '@' && frame.currentline > 0) {
+        snprintf(state->position.source, sizeof state->position.source, "%s", frame.source + 1);
+        state->position.line = frame.currentline;
+      }
+    }
+  }
+  state->is_expired = true;
+  lua_sethook(vm, state_hook, LUA_MASKCOUNT, 1);
+  luaL_error(vm, "out of time");
+}
+
 /// Called after every STATE_HOOK_STEPS instructions, and for each line when the state tracks lines. Once time is up it
 /// comes back at every instruction and raises each time, so that code cannot go on in the body of a pcall loop.
 static void state_hook(lua_State *vm, lua_Debug *event)
@@ -214,12 +318,9 @@ static void state_hook(lua_State *vm, lua_Debug *event)
     }
     return;
   }
-  if (!state->is_expired && clock_thread_ms() <= state->deadline_ms) {
-    return;
+  if (state_is_late(state)) {
+    state_expire(state, vm);
   }
-  state->is_expired = true;
-  lua_sethook(vm, state_hook, LUA_MASKCOUNT, 1);
-  luaL_error(vm, "out of time");
 }
 
 static void state_arm(struct lua_state *state)
@@ -248,11 +349,17 @@ static int state_open(lua_State *vm)
       {LUA_OSLIBNAME, luaopen_os},
       {LUA_DBLIBNAME, luaopen_debug},
   };
-  luaJIT_setmode(vm, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  bool is_compiled = lua_state_of(vm)->limits.is_compiled;
+  luaJIT_setmode(vm, 0, LUAJIT_MODE_ENGINE | (is_compiled ? LUAJIT_MODE_ON : LUAJIT_MODE_OFF));
   lua_gc(vm, LUA_GCSETPAUSE, STATE_GC_PAUSE);
   for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
     lua_pushcfunction(vm, libraries[i].func);
     lua_pushstring(vm, libraries[i].name);
+    lua_call(vm, 1, 0);
+  }
+  if (is_compiled) {
+    lua_pushcfunction(vm, luaopen_jit); // which is where the compiler gets its parameters
+    lua_pushliteral(vm, LUA_JITLIBNAME);
     lua_call(vm, 1, 0);
   }
   lua_modules_open(vm);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A LuaJIT state that cannot hurt the process: its memory is capped, its time per call is bounded, the compiler is off
-// (compiled code would not look at the clock) and recursion through C functions stops before the C stack ends. What Lua
-// code can reach is decided in lua/luka/sandbox/; this file gives it the means.
+// (compiled code would not look at the clock; who turns it on watches the thread) and recursion through C functions
+// stops before the C stack ends. What Lua code can reach is decided in lua/luka/sandbox/; this file gives it the means.
 //
 //   lua_state_new -> lua_state_call ... lua_state_call -> lua_state_delete
 //
 // A state belongs to one thread at a time, which needs a C stack of at least 1 MiB.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct lua_State;
 struct lua_state;
@@ -26,6 +28,10 @@ struct lua_state_limits {
   int budget_ms;        ///< the thread's processor time of one lua_state_call(), at least 1; of a task: lua/task.h
   bool
       is_tracking; ///< notes each line of user code that runs, so that running out of memory or time has a line; slower
+  bool is_compiled;  ///< the compiler is on: what it compiled looks at no clock, so the budget holds for the rest only
+  bool has_own_heap; ///< takes memory from LuaJIT's allocator, which is faster; it is not counted by owner
+  /// The budget is that of one step of a call, not of all of it: the call counts its steps here. NULL: of the call
+  const _Atomic(int64_t) *step;
 };
 
 /// Where user code was last seen; user code is what comes from chunks whose name starts with '@'.
@@ -74,7 +80,8 @@ int lua_state_enter(struct lua_state *state, int (*fn)(struct lua_State *vm), vo
 /// The state that owns a Lua thread; for C functions called from Lua.
 struct lua_state *lua_state_of(struct lua_State *vm);
 
-/// Where user code was last seen, when the limits ask to track it. Borrowed as long as the state.
+/// Where user code was last seen, when the limits ask to track it; otherwise where it was when its time had run out.
+/// Borrowed as long as the state.
 const struct lua_state_position *lua_state_position(const struct lua_state *state);
 
 /// Whether C functions that call Lua back have used up their share of the C stack; user code must go no deeper.
@@ -86,6 +93,12 @@ bool lua_state_is_expired(const struct lua_state *state);
 /// For C functions that may run long: raises "out of time" when the current call has none left. Of a state made by
 /// lua_state_new().
 void lua_state_poll(struct lua_State *vm);
+
+/// Makes room between calls when garbage has come near the cap, and sets how much garbage may gather from here on.
+void lua_state_tidy(struct lua_state *state);
+
+/// The main thread, for who made the state; everything that may raise belongs into a call.
+struct lua_State *lua_state_main(struct lua_state *state);
 
 /// Bytes in use now, and the cap.
 size_t lua_state_memory(const struct lua_state *state, size_t *cap);

@@ -20,9 +20,12 @@ struct lua_state {
   int owner;                            ///< for whom memory is allocated now; 0: internal code
   size_t owner_bytes[STATE_OWNERS_MAX]; ///< allocated by each
   int64_t deadline_ms;                  ///< the thread's processor time; 0: no call with a budget is running
+  int64_t seen_step;                    ///< of limits.step, when the deadline was set or put off
   bool is_expired;                      ///< the running call passed its deadline
-  uintptr_t stack_base;                 ///< address of the frame of the outermost call; the stack grows down from it
-  struct lua_state_position position;   ///< see lua_state_position()
+  void *(*heap)(void *arg, void *block, size_t old_size, size_t new_size); ///< LuaJIT's allocator; NULL: malloc()
+  void *heap_arg;                                                          ///< for it
+  uintptr_t stack_base;               ///< address of the frame of the outermost call; the stack grows down from it
+  struct lua_state_position position; ///< see lua_state_position()
 
   // The task that runs, see task.c.
   int64_t task_id;             ///< its number; 0: none runs

@@ -38,6 +38,9 @@ void metadata_topic_unref(const struct metadata_topic *topic)
 {
   struct metadata_topic *mine = (struct metadata_topic *)topic;
   if (atomic_fetch_sub_explicit(&mine->refs, 1, memory_order_acq_rel) == 1) {
+    if (mine->source) {
+      metadata_topic_unref(mine->source); // no view, so no further
+    }
     mem_free(mine);
   }
 }
@@ -72,6 +75,7 @@ void metadata_image_unref(const struct metadata_image *image)
     metadata_broker_unref(mine->brokers[i]);
   }
   image_entities_drop(mine);
+  image_views_drop(mine);
   if (mine->config) {
     broker_config_unref(mine->config);
   }

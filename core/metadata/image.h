@@ -53,12 +53,14 @@ struct metadata_partition {
 
 /// A topic; shared, immutable once in an image.
 struct metadata_topic {
-  _Atomic(int32_t) refs;                 ///< held by images and by metadata_topic_ref()
-  const char *name;                      ///< NUL-terminated
-  int32_t name_length;                   ///< bytes, 1 to 249
-  uint32_t hash;                         ///< of the name
-  struct uuid id;                        ///< never zero
-  bool is_internal;                      ///< belongs to the broker
+  _Atomic(int32_t) refs; ///< held by images and by metadata_topic_ref()
+  const char *name;      ///< NUL-terminated
+  int32_t name_length;   ///< bytes, 1 to 249
+  uint32_t hash;         ///< of the name
+  struct uuid id;        ///< never zero
+  bool is_internal;      ///< belongs to the broker
+  /// Of a view: the topic that it shows, one reference, whose partitions and configs it has. NULL: a topic of its own
+  const struct metadata_topic *source;
   int32_t version;                       ///< version of its node
   int32_t partition_count;               ///< >= 1
   struct metadata_partition *partitions; ///< by partition number
@@ -85,6 +87,16 @@ struct metadata_entity {
   struct group_config group;          ///< of a group: what its entries and the broker's configs add up to
 };
 
+/// A view that the configuration defines: a topic to read only, with some of the records of another. It is among the
+/// topics of an image that has the other one, and no topic of its name.
+struct topic_view {
+  const char *name;  ///< of the view
+  const char *from;  ///< of the topic that it shows
+  const char *place; ///< where it is written, for messages: "config.lua:12"
+};
+
+struct topic_views;
+
 /// The image. Everything in it is borrowed from it.
 struct metadata_image {
   _Atomic(int32_t) refs;                     ///< the cache's and those of metadata_image_ref()
@@ -98,11 +110,12 @@ struct metadata_image {
   const struct broker_config *config;
   int32_t broker_count;              ///< registered brokers
   struct metadata_broker **brokers;  ///< sorted by id
-  int32_t topic_count;               ///< topics
-  int64_t partition_count;           ///< partitions of all topics
+  int32_t topic_count;               ///< topics, views among them
+  int64_t partition_count;           ///< partitions of all topics, without those of views
   struct metadata_topic **topics;    ///< sorted by name (bytewise)
   int32_t entity_count;              ///< groups, subscriptions and users on which something is set
   struct metadata_entity **entities; ///< sorted by kind and name (bytewise)
+  struct topic_views *views;         ///< defined views, whether or not they are among the topics; NULL: none
   uint32_t slot_mask;                ///< slots of each hash spine minus one
   struct metadata_topic **by_name;   ///< open addressing by hash of the name
   struct metadata_topic **by_id;     ///< open addressing by the id's bytes
@@ -134,6 +147,18 @@ const struct metadata_topic *metadata_image_topic_by_id(const struct metadata_im
 
 /// The partition, or NULL when the number is out of range.
 const struct metadata_partition *metadata_topic_partition(const struct metadata_topic *topic, int32_t partition);
+
+/// The id under which the logs of a topic's partitions are known: of a view that of its source.
+static inline const struct uuid *metadata_topic_log_id(const struct metadata_topic *topic)
+{
+  return topic->source ? &topic->source->id : &topic->id;
+}
+
+/// The definition of a view, whether or not it is among the topics; NULL: the name is free for a topic.
+const struct topic_view *metadata_image_view(const struct metadata_image *image, const char *name, size_t length);
+
+/// The first defined view in whose way a topic is; NULL: there is none.
+const struct topic_view *metadata_image_hidden_view(const struct metadata_image *image);
 
 const struct metadata_broker *metadata_image_broker(const struct metadata_image *image, int32_t id);
 
@@ -207,6 +232,8 @@ void metadata_draft_set_cluster(struct metadata_draft *draft, const char *cluste
 void metadata_draft_set_controller(struct metadata_draft *draft, int32_t id, int32_t epoch);
 /// The configuration; takes a reference of its own. Groups are laid over it.
 void metadata_draft_set_config(struct metadata_draft *draft, const struct broker_config *config);
+/// The views, by any order; copied. Their topics follow from the others when the draft is finished.
+void metadata_draft_set_views(struct metadata_draft *draft, const struct topic_view *views, int32_t count);
 /// Adds or replaces by id or name; the reference is taken.
 void metadata_draft_put_broker(struct metadata_draft *draft, struct metadata_broker *broker);
 void metadata_draft_put_topic(struct metadata_draft *draft, struct metadata_topic *topic);

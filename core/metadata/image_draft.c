@@ -15,11 +15,12 @@
 enum { SLOTS_MIN = 8 };
 
 struct metadata_draft {
-  struct metadata_image *image; ///< the image being built; its arrays grow here
-  int32_t broker_room;          ///< slots of image->brokers
-  int32_t topic_room;           ///< slots of image->topics
-  int32_t entity_room;          ///< slots of image->entities
-  bool has_new_brokers;         ///< the set of brokers differs from the base: offline replicas change
+  struct metadata_image *image; ///< the image being built; its arrays grow here; without views until it is finished
+  const struct metadata_image *base; ///< what it was made from, or NULL
+  int32_t broker_room;               ///< slots of image->brokers
+  int32_t topic_room;                ///< slots of image->topics
+  int32_t entity_room;               ///< slots of image->entities
+  bool has_new_brokers;              ///< the set of brokers differs from the base: offline replicas change
 };
 
 /// Hands out parts of one block.
@@ -198,6 +199,7 @@ struct metadata_draft *metadata_draft_new(const struct metadata_image *base)
   struct metadata_draft *draft = mem_zalloc(sizeof *draft);
   struct metadata_image *image = mem_zalloc(sizeof *image);
   draft->image = image;
+  draft->base = base;
   atomic_init(&image->refs, 1);
   image->controller_id = -1;
   if (!base) {
@@ -212,7 +214,7 @@ struct metadata_draft *metadata_draft_new(const struct metadata_image *base)
     broker_config_ref(image->config);
   }
   image->broker_count = draft->broker_room = base->broker_count;
-  image->topic_count = draft->topic_room = base->topic_count;
+  draft->topic_room = base->topic_count;
   image->brokers = mem_array((size_t)base->broker_count, sizeof *image->brokers);
   image->topics = mem_array((size_t)base->topic_count, sizeof *image->topics);
   for (int32_t i = 0; i < base->broker_count; i++) {
@@ -220,10 +222,13 @@ struct metadata_draft *metadata_draft_new(const struct metadata_image *base)
     image_broker_ref(image->brokers[i]);
   }
   for (int32_t i = 0; i < base->topic_count; i++) {
-    image->topics[i] = base->topics[i];
-    metadata_topic_ref(image->topics[i]);
+    if (!base->topics[i]->source) {
+      image->topics[image->topic_count++] = base->topics[i];
+      metadata_topic_ref(base->topics[i]);
+    }
   }
   image_entities_share(image, base);
+  image_views_share(image, base);
   draft->entity_room = base->entity_count;
   return draft;
 }
@@ -261,8 +266,12 @@ static int32_t broker_place(const struct metadata_image *image, int32_t id)
   return at;
 }
 
-/// Place of the first topic with a name not below `name`.
-static int32_t topic_place(const struct metadata_image *image, const char *name)
+void metadata_draft_set_views(struct metadata_draft *draft, const struct topic_view *views, int32_t count)
+{
+  image_views_set(draft->image, views, count);
+}
+
+int32_t image_topic_place(const struct metadata_image *image, const char *name)
 {
   int32_t low = 0;
   for (int32_t high = image->topic_count; low < high;) {
@@ -361,7 +370,7 @@ void metadata_draft_put_topic(struct metadata_draft *draft, struct metadata_topi
 {
   struct metadata_image *image = draft->image;
   topic = with_offline(image, topic);
-  int32_t at = topic_place(image, topic->name);
+  int32_t at = image_topic_place(image, topic->name);
   if (at < image->topic_count && strcmp(image->topics[at]->name, topic->name) == 0) {
     metadata_topic_unref(image->topics[at]);
     image->topics[at] = topic;
@@ -379,7 +388,7 @@ void metadata_draft_put_topic(struct metadata_draft *draft, struct metadata_topi
 void metadata_draft_remove_topic(struct metadata_draft *draft, const char *name)
 {
   struct metadata_image *image = draft->image;
-  int32_t at = topic_place(image, name);
+  int32_t at = image_topic_place(image, name);
   if (at == image->topic_count || strcmp(image->topics[at]->name, name) != 0) {
     return;
   }
@@ -412,6 +421,10 @@ struct metadata_image *metadata_draft_finish(struct metadata_draft *draft)
 {
   struct metadata_image *image = draft->image;
   uint32_t slots = SLOTS_MIN;
+  for (int32_t i = 0; draft->has_new_brokers && i < image->topic_count; i++) {
+    image->topics[i] = with_offline(image, image->topics[i]);
+  }
+  image_views_make(image, draft->base);
   while (slots < (uint32_t)image->topic_count * 2) {
     slots *= 2;
   }
@@ -421,11 +434,8 @@ struct metadata_image *metadata_draft_finish(struct metadata_draft *draft)
   image->by_id = mem_array(slots, sizeof *image->by_id);
   image->partition_count = 0;
   for (int32_t i = 0; i < image->topic_count; i++) {
-    if (draft->has_new_brokers) {
-      image->topics[i] = with_offline(image, image->topics[i]);
-    }
     struct metadata_topic *topic = image->topics[i];
-    image->partition_count += topic->partition_count;
+    image->partition_count += topic->source ? 0 : topic->partition_count;
     put_slot(image->by_name, image->slot_mask, topic->hash, topic);
     put_slot(image->by_id, image->slot_mask, image_hash_id(&topic->id), topic);
   }

@@ -48,7 +48,7 @@ static void buffer_uncount(struct buffer *buffer)
 
 void buffer_discount(struct buffer *buffer)
 {
-  if (buffer->size <= BUFFER_SMALL_BYTES) {
+  if (buffer->pool != NULL && buffer->size <= BUFFER_SMALL_BYTES) {
     buffer_uncount(buffer);
   }
 }
@@ -134,6 +134,10 @@ void buffer_unref(struct buffer *buffer)
     return;
   }
   struct buffer_pool *pool = buffer->pool;
+  if (pool == NULL) {
+    buffer_delete(buffer);
+    return;
+  }
   pool->used_bytes -= buffer->size;
   buffer_uncount(buffer);
   if (buffer->size_class == BUFFER_CLASS_NONE || pool->free_bytes + buffer->size > BUFFER_POOL_LIMIT_BYTES) {
@@ -143,4 +147,13 @@ void buffer_unref(struct buffer *buffer)
   buffer->next = pool->free[buffer->size_class];
   pool->free[buffer->size_class] = buffer;
   pool->free_bytes += buffer->size;
+}
+
+void buffer_detach(struct buffer *buffer)
+{
+  if (buffer->pool != NULL) {
+    buffer->pool->used_bytes -= buffer->size;
+    buffer_uncount(buffer);
+    buffer->pool = NULL;
+  }
 }

@@ -19,7 +19,7 @@ enum {
 
 /// Shared: buffer_ref(), buffer_unref().
 struct buffer {
-  struct buffer_pool *pool; ///< where it goes back to
+  struct buffer_pool *pool; ///< where it goes back to; NULL: nowhere, see buffer_detach()
   struct buffer *next;      ///< next in the free list
   uint8_t *bytes;           ///< its memory
   size_t size;              ///< bytes of memory
@@ -54,3 +54,7 @@ void buffer_discount(struct buffer *buffer);
 
 void buffer_ref(struct buffer *buffer);
 void buffer_unref(struct buffer *buffer);
+
+/// Takes a buffer that is in use out of its pool, which may go before it does: nobody can say when its last reference
+/// is given back. It is counted no more.
+void buffer_detach(struct buffer *buffer);

@@ -71,6 +71,12 @@ void frame_delete(struct frame *frame)
   worker->live_frames--;
 }
 
+struct buffer *frame_keep_bytes(struct frame *frame)
+{
+  buffer_ref(frame->buffer);
+  return frame->buffer;
+}
+
 void frame_drop_bytes(struct frame *frame)
 {
   struct connection *conn = frame->conn;

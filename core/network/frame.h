@@ -29,5 +29,9 @@ struct frame {
   bool is_cut_off;       ///< out of the order of answers: the connection is closed, or ends before this frame
 };
 
+/// Keeps the memory of the request's bytes beyond its answer: for what another thread may still be reading then. On the
+/// worker's thread, while the frame has them. Owned: buffer_unref() (network/buffer.h).
+struct buffer *frame_keep_bytes(struct frame *frame);
+
 /// Gives the request's bytes back early: for a request that goes on waiting and needs nothing of them any more.
 void frame_drop_bytes(struct frame *frame);

@@ -37,7 +37,7 @@ enum { POLICY_TEXT_SIZE = 512 }; ///< longest message about a policy with its NU
 struct policy_counters {
   _Atomic(int64_t) calls;  ///< calls: of a policy on records, records
   _Atomic(int64_t) errors; ///< calls that failed
-  _Atomic(int64_t) ns;     ///< processor time of all calls
+  _Atomic(int64_t) ns;     ///< time of all calls: of the processor, for records; for others as it passed
   _Atomic(bool) is_off;    ///< it lost threads that never came back (policy/runner.h): an error until the next reload,
                            ///< which makes new counters
   _Atomic(int64_t) logged_ms; ///< monotonic time of the last error that was logged: one a second at most
@@ -50,6 +50,7 @@ struct policy {
   enum policy_kind kind; ///< what it is for
   const char *name;      ///< of a named one "by_region", of a hook "topic.create", of a request "Fetch", of a timer
                          ///< "every 300000 ms", of `where` the view's; "placement"; otherwise the topic's name
+  const char *label;     ///< as config.lua has it: `topic "clicks".transform`; NULL: built in
   const char *source;    ///< file in which the function stands; NULL: built in
   int line;              ///< its first line there
   int index;             ///< its place in the set, by which a VM knows it; -1: built in
@@ -74,6 +75,8 @@ struct policy_view {
   const char *name;           ///< of the view
   const char *from;           ///< of the topic it reads
   const struct policy *where; ///< NULL: all records
+  const char *source;         ///< file in which it is given
+  int line;                   ///< line of that
 };
 
 /// A file that the configuration consists of, as it was read: all VMs of a set evaluate the same bytes.
@@ -139,6 +142,9 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
 
 /// A view by its name; NULL: no such.
 const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length);
+
+/// Whether it has functions that are called for records: those need a VM on each runner.
+bool policy_set_has_records(const struct policy_set *set);
 
 /// What a kind is called, "transform_fetch". For ever.
 const char *policy_kind_name(enum policy_kind kind);

@@ -73,6 +73,19 @@ struct policy_output {
   int64_t limit_bytes;            ///< most bytes that all made records may have; beyond, the call fails
 };
 
+/// A closed segment, as `retention` and `archive` see it. Borrowed for the call.
+struct policy_segment {
+  const char *topic;    ///< of its partition
+  const char *path;     ///< of its .log file; .index, .timeindex and the others lie beside it
+  int32_t partition;    ///< number of the partition
+  int64_t base_offset;  ///< first offset it can hold
+  int64_t next_offset;  ///< base offset of the next segment
+  int64_t size_bytes;   ///< of its .log file
+  int64_t age_ms;       ///< since its newest timestamp, or its last append where that is none or in the future
+  int64_t log_bytes;    ///< of the whole partition, with this segment and without those that go before it
+  int32_t log_segments; ///< likewise segments, the active one included
+};
+
 /// What went wrong: names the policy, file and line.
 struct policy_failure {
   char text[POLICY_TEXT_SIZE]; ///< one line: "partitioner of topic clicks: config.lua:12: attempt to index ..."
@@ -101,6 +114,14 @@ struct policy_vm_class {
   /// @return 0 (rejects are no failure), ERR_SCRIPT with `failure` filled
   int (*transform)(struct policy_vm *vm, const struct policy *policy, const struct policy_batch *batch,
                    const struct policy_client *client, struct policy_output *output, struct policy_failure *failure);
+
+  /// Asks a `retention` policy whether a segment goes, or an `archive` policy whether it may. That of an archive waits
+  /// for disks and programs for as long as the user likes; budgets count the time of the processor.
+  ///
+  /// @param[out] goes  `retention`: true: it is deleted; `archive`: false: it stays
+  /// @return 0, ERR_SCRIPT with `failure` filled
+  int (*segment)(struct policy_vm *vm, const struct policy *policy, const struct policy_segment *segment, bool *goes,
+                 struct policy_failure *failure);
 
   /// Frees it. On its thread.
   void (*free)(struct policy_vm *vm);

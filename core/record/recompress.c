@@ -5,6 +5,7 @@
 #include "record/batch.h"
 #include "record/buffer.h"
 #include "record/codec.h"
+#include "record/iterate.h"
 
 enum { OUTPUT_SIZE_MAX = 0x7fffffff };
 
@@ -34,6 +35,20 @@ int batch_recompress(const uint8_t *bytes, size_t size, int codec, int level, si
     result = repack(&header, unpacked.bytes, unpacked.size, codec, level, out);
   }
   record_buffer_destroy(&unpacked);
+  return result;
+}
+
+int batch_repack(const uint8_t *bytes, size_t size, int codec, int level, size_t size_max, struct record_buffer *out)
+{
+  size_t unpacked_max = size_max * BATCH_UNPACK_RATIO;
+  record_buffer_init(out, unpacked_max + BATCH_HEADER_SIZE);
+  int result = batch_recompress(bytes, size, codec, level, unpacked_max, out);
+  if (result == ERR_LIMIT || (result == 0 && out->size > size_max)) {
+    return error_set(ERR_BATCH_TOO_LARGE, "batch of %zu bytes is too large in another codec", size);
+  }
+  if (result == 0) {
+    record_buffer_trim(out, 0); // codecs ask for more room than they need, and the batch may have to wait
+  }
   return result;
 }
 

@@ -26,3 +26,10 @@ bool batch_needs_recompress(const uint8_t *bytes, int codec);
 /// or
 ///         level), ERR_NOMEM
 int batch_recompress(const uint8_t *bytes, size_t size, int codec, int level, size_t limit, struct record_buffer *out);
+
+/// The same within what a topic allows: records that unpack to BATCH_UNPACK_RATIO x `size_max` bytes, and a batch of
+/// `size_max` (max.message.bytes).
+///
+/// @param[out] out  made anew, no larger than it has to be. Owned: record_buffer_destroy(), also on failure
+/// @return as batch_recompress(), but ERR_BATCH_TOO_LARGE for both limits
+int batch_repack(const uint8_t *bytes, size_t size, int codec, int level, size_t size_max, struct record_buffer *out);

@@ -18,6 +18,7 @@
 
 struct append_job;
 struct partition;
+struct uuid;
 
 enum {
   APPEND_GATHER_SLOTS = 64,         ///< partitions gathered for at a time, a power of two
@@ -54,3 +55,7 @@ void append_gather_add(struct append_gather *gather, struct partition *part, str
 /// Submits all that was gathered; what is done on this loop is done when this returns. Must be called before the turn
 /// ends.
 void append_gather_submit(struct append_gather *gather);
+
+/// Submits what was gathered for a topic: whoever goes another way to the appenders of its partitions must not overtake
+/// it.
+void append_gather_submit_topic(struct append_gather *gather, const struct uuid *topic_id);

@@ -38,7 +38,7 @@ static void inspect_segments(struct replica_inspection *inspection, const struct
 static void inspect_partition(struct replica_inspection *inspection, const struct metadata_topic *topic, int32_t index)
 {
   struct replica_view *view = &inspection->views[inspection->count];
-  const struct partition *part = replica_manager_find(inspection->manager, &topic->id, index);
+  const struct partition *part = replica_manager_find(inspection->manager, metadata_topic_log_id(topic), index);
   *view = (struct replica_view){.partition = index, .is_here = part != NULL};
   if (part == NULL) {
     inspection->count++;

@@ -12,6 +12,7 @@ local value_of = require "luka.config.value"
 ---@class (exact) luka.Policy
 ---@field kind string  of luka.policy.names.KINDS
 ---@field name string  topic, view, name of a partitioner, hook, api, or what a timer is called
+---@field label string  as it is written in the file: topic "clicks".transform
 ---@field origin luka.Origin  of the function, where it is known
 ---@field is_compiled boolean
 ---@field text string  its source, without comments; "" when it is not known
@@ -76,7 +77,7 @@ end
 ---@param name string
 ---@param fn function
 ---@param origin luka.Origin  where it was given
----@param path string?  as errors name it
+---@param path string  as errors name it, and all others
 ---@param is_compiled boolean?
 ---@return integer number
 function Policies:add(kind, name, fn, origin, path, is_compiled)
@@ -84,7 +85,10 @@ function Policies:add(kind, name, fn, origin, path, is_compiled)
     failure.raise(origin, path, "is one too many: a configuration has at most %d functions", M.POLICIES_MAX)
   end
   local place, text = place_of(self.files, fn, origin)
-  local policy = { kind = kind, name = name, origin = place, is_compiled = is_compiled or false, text = text }
+  local policy = {
+    kind = kind, name = name, label = kind == "timer" and name or path, origin = place, is_compiled = is_compiled or false,
+    text = text,
+  }
   self.list[#self.list + 1] = policy
   return #self.list
 end
@@ -257,7 +261,7 @@ function Policies:finish(settings)
   local result = { list = {}, topics = {}, named = {}, views = {}, placement = self.placement, sources = {}, common = "" }
   for i, policy in ipairs(self.list) do
     result.list[i] = {
-      kind = policy.kind, name = policy.name, source = policy.origin.source, line = policy.origin.line or 0,
+      kind = policy.kind, name = policy.name, label = policy.label, source = policy.origin.source, line = policy.origin.line or 0,
       is_compiled = policy.is_compiled, text = policy.text,
     }
   end
@@ -265,7 +269,10 @@ function Policies:finish(settings)
     result.topics[#result.topics + 1] = { name = name, numbers = numbers }
   end
   for name, number in pairs(self.named) do result.named[#result.named + 1] = { name = name, number = number } end
-  for i, view in ipairs(self.views) do result.views[i] = { name = view.name, from = view.from, where = view.where } end
+  for i, view in ipairs(self.views) do
+    result.views[i] = { name = view.name, from = view.from, where = view.where, source = view.origin.source,
+      line = view.origin.line or 0 }
+  end
   sorted_by_name(result.topics)
   sorted_by_name(result.named)
   sorted_by_name(result.views)

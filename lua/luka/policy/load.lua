@@ -5,6 +5,7 @@
 local environment = require "luka.sandbox.environment"
 local modules = require "luka.sandbox.modules"
 local names = require "luka.policy.names"
+local shared = require "luka.native.shared"
 local units = require "luka.units"
 local words_of_functions = require "luka.policy.words"
 
@@ -21,6 +22,7 @@ local words_of_functions = require "luka.policy.words"
 ---@field was_preempted (fun(co: thread): boolean)?  of a state with tasks
 ---@field log fun(level: "error"|"warn"|"info"|"debug", text: string)  a line, with the place of the call before it
 ---@field words table<string, any>?  what functions find in this state: reject, emit, admin, produce, and others
+---@field globals table<string, any>?  in place of what the sandbox gives: pairs that knows headers
 ---@field is_unsafe boolean?
 ---@field expected luka.PolicyExpected[]  what the checking evaluation found, in its order
 
@@ -146,7 +148,7 @@ function M.load(sources, host)
   for name, value in pairs(units) do words[name] = value end
   for name, value in pairs(giving_words(list)) do words[name] = value end
   for name, value in pairs(host.words or {}) do words[name] = value end
-  local bare, unlock = environment.new(host, {})
+  local bare, unlock = environment.new(host, host.globals or {})
   local env = globals_of(bare, words)
   if host.is_unsafe then unlock() end
   env.print = words_of_functions.printer(log)
@@ -161,6 +163,7 @@ function M.load(sources, host)
   env.require = modules.new(bundle, env, config.path:match "^(.*/)[^/]*$" or "", nothing)
   local ok, err = pcall(modules.compile(config.path, config.text, env))
   is_loading = false
+  shared.ready()
   if not ok then return nil, tostring(err) end
   local message = difference(list, host.expected)
   if message then return nil, ("%s: %s"):format(config.path, message) end

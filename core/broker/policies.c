@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "broker/policies.h"
+
+#include <stddef.h>
+
+#include "lua/config.h"
+#include "policy/runner.h"
+#include "policy/segments.h"
+
+static void policies_publish(struct policies *policies, const struct lua_config *config)
+{
+  const struct policy_set *set = config->policies;
+  policy_cache_publish(&policies->cache, set != NULL ? policy_set_ref(set) : NULL);
+}
+
+void policies_start(struct policies *policies, const struct lua_config *config, int workers, struct event_loop *control)
+{
+  policies_publish(policies, config);
+  policies->runners = policy_runners_new(workers, control, &policies->cache);
+  policy_runners_reload(policies->runners);
+  policies->segments = policy_segments_new(&policies->cache, policies->runners);
+}
+
+void policies_reload(struct policies *policies, const struct lua_config *config)
+{
+  policies_publish(policies, config);
+  policy_runners_reload(policies->runners);
+}
+
+void policies_stop(struct policies *policies)
+{
+  policy_runners_stop(policies->runners);
+}
+
+void policies_destroy(struct policies *policies)
+{
+  policy_segments_delete(policies->segments);
+  policies->segments = NULL;
+  policy_runners_delete(policies->runners);
+  policies->runners = NULL;
+  policy_cache_publish(&policies->cache, NULL);
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A batch at the home of the partition that its client addressed, and the end of its way, back on the worker.
+#include "policy/produce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/epoch.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "event/loop.h"
+#include "metadata/image.h"
+#include "os/clock.h"
+#include "policy/choices.h"
+#include "policy/partitioners.h"
+#include "policy/produce_private.h"
+#include "record/codec.h"
+#include "record/recompress.h"
+#include "record/up_convert.h"
+#include "replica/manager.h"
+
+int policy_topic_codec(const struct topic_config *config, int *level)
+{
+  *level = CODEC_LEVEL_DEFAULT;
+  switch (config->compression_type) {
+    case TOPIC_COMPRESSION_UNCOMPRESSED:
+      return CODEC_NONE;
+    case TOPIC_COMPRESSION_ZSTD:
+      *level = config->compression_zstd_level;
+      return CODEC_ZSTD;
+    case TOPIC_COMPRESSION_LZ4:
+      *level = config->compression_lz4_level;
+      return CODEC_LZ4;
+    case TOPIC_COMPRESSION_SNAPPY:
+      return CODEC_SNAPPY;
+    case TOPIC_COMPRESSION_GZIP:
+      *level = config->compression_gzip_level >= 1 ? config->compression_gzip_level : CODEC_LEVEL_DEFAULT;
+      return CODEC_GZIP;
+    default:
+      return -1;
+  }
+}
+
+// ---- the end: on the worker ----
+
+static void produce_free(struct policy_produce *op)
+{
+  for (int32_t i = 0; i < op->part_count; i++) {
+    struct policy_part *part = &op->parts[i];
+    record_buffer_destroy(&part->rewritten);
+    policy_extra_free(part->extras, part->extra_count);
+    mem_free(part->message);
+    arena_destroy(&part->arena);
+    if (part->part != NULL) {
+      partition_unref(part->part);
+    }
+  }
+  mem_free(op->parts);
+  mem_free(op->chosen);
+  record_buffer_destroy(&op->packed);
+  record_buffer_destroy(&op->split);
+  arena_destroy(&op->arena);
+  if (op->topic != NULL) {
+    metadata_topic_unref(op->topic);
+  }
+  partition_unref(op->addressed);
+  op->free(op);
+}
+
+static void produce_free_mail(struct mail *mail)
+{
+  produce_free(CONTAINER_OF(mail, struct policy_produce, free_mail));
+}
+
+void policy_produce_unref(struct policy_produce *op)
+{
+  if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) > 1) {
+    return;
+  }
+  if (event_loop_current() == op->reply) {
+    produce_free(op);
+  } else {
+    op->free_mail.run = produce_free_mail;
+    event_loop_post(op->reply, &op->free_mail);
+  }
+}
+
+/// The place in the client's batch of a part's record.
+static int32_t produce_index(const struct policy_produce *op, const struct policy_part *part, int32_t index)
+{
+  if (op->chosen == NULL) {
+    return index;
+  }
+  for (int32_t i = 0;; i++) {
+    if (op->chosen[i] == part->partition && index-- == 0) {
+      return i;
+    }
+  }
+}
+
+static int32_t produce_add_rejects(struct policy_produce *op, const struct policy_part *part,
+                                   struct batch_record_error *errors, int32_t count)
+{
+  for (int32_t i = 0; i < part->reject_count && count < BATCH_RECORD_ERRORS_MAX; i++) {
+    struct batch_record_error error = {.index = produce_index(op, part, part->rejects[i].index),
+                                       .message = part->rejects[i].message};
+    int32_t place = count++;
+    for (; place > 0 && errors[place - 1].index > error.index; place--) {
+      errors[place] = errors[place - 1];
+    }
+    errors[place] = error;
+  }
+  return count;
+}
+
+/// Of the parts' results makes one: the first failure counts, a refusal for good before one that may pass.
+static void produce_conclude(struct policy_produce *op)
+{
+  struct batch_record_error *errors = NULL;
+  int32_t total = 0;
+  for (int32_t i = 0; i < op->part_count && op->result == 0; i++) {
+    const struct policy_part *part = &op->parts[i];
+    if (part->result == ERR_POLICY_VIOLATION || part->result == ERR_INVALID_RECORD) {
+      op->result = part->result;
+      op->verdict.message = part->message;
+    }
+    total += part->reject_count;
+  }
+  if (op->result == ERR_INVALID_RECORD && total > 0) {
+    errors = arena_alloc(&op->arena,
+                         (size_t)(total < BATCH_RECORD_ERRORS_MAX ? total : BATCH_RECORD_ERRORS_MAX) * sizeof *errors);
+    int32_t count = 0;
+    for (int32_t i = 0; i < op->part_count; i++) {
+      count = produce_add_rejects(op, &op->parts[i], errors, count);
+    }
+    op->verdict.record_errors = errors;
+    op->verdict.record_error_count = count;
+    op->verdict.record_error_total = total;
+  }
+  for (int32_t i = 0; i < op->part_count && op->result == 0; i++) {
+    op->result = op->parts[i].result;
+    op->verdict.message = op->parts[i].message;
+  }
+  const struct policy_part *only = op->part_count == 1 ? &op->parts[0] : NULL;
+  op->base_offset = -1;
+  if (op->result == 0) {
+    op->log_start_offset = atomic_load(&op->addressed->log_start_offset);
+  }
+  if (op->result == 0 && only != NULL && only->partition == op->addressed->index && only->has_all) {
+    op->base_offset = only->append.batch.base_offset;
+  }
+  if (op->result == 0 && only != NULL && only->append.batch.is_duplicate) {
+    op->is_duplicate = true;
+    op->stored_timestamp = only->append.batch.stored_timestamp;
+  }
+}
+
+void policy_produce_release(struct policy_produce *op)
+{
+  if (atomic_fetch_sub_explicit(&op->pending, 1, memory_order_acq_rel) == 1) {
+    produce_conclude(op);
+    op->done(op);
+    policy_produce_unref(op);
+  }
+}
+
+static void produce_done(struct policy_job *job, bool is_abandoned)
+{
+  struct policy_produce *op = CONTAINER_OF(job, struct policy_produce, job);
+  if (is_abandoned) {
+    atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
+    op->result = ERR_POLICY_VIOLATION;
+    op->verdict = (struct batch_verdict){.message = job->failure.text};
+    op->abandoned(op);
+  }
+  policy_produce_release(op);
+  if (!is_abandoned) {
+    policy_produce_unref(op);
+  }
+}
+
+static void produce_returned(struct policy_job *job)
+{
+  policy_produce_unref(CONTAINER_OF(job, struct policy_produce, job));
+}
+
+// ---- what the pool does for others ----
+
+/// Validates the records, or makes a batch of what is old.
+static int produce_prepare(struct policy_produce *op)
+{
+  if (op->is_old) {
+    TRY(message_set_convert(op->bytes, op->size, &op->rules, MESSAGE_SET_SOURCE_CODEC, CODEC_LEVEL_DEFAULT, &op->packed,
+                            &op->verdict));
+    op->bytes = op->packed.bytes;
+    op->size = op->packed.size;
+  } else {
+    int result = batch_validate(op->bytes, op->size, &op->rules, &op->arena, &op->verdict);
+    if (result < 0) {
+      bool tells_start = op->verdict.was_examined && result != ERR_BATCH_TOO_LARGE;
+      op->log_start_offset = tells_start ? atomic_load(&op->addressed->log_start_offset) : -1;
+      return result;
+    }
+    op->size = op->verdict.header.size;
+  }
+  if ((op->verdict.header.attributes & BATCH_TRANSACTIONAL) != 0) {
+    op->is_transactional = true;
+    return error_set(ERR_INVALID, "transactional batches do not go through policies");
+  }
+  return 0;
+}
+
+/// Takes hold of the topic as it is now.
+static int produce_find_topic(struct policy_produce *op)
+{
+  epoch_enter();
+  const struct metadata_topic *topic =
+      metadata_image_topic_by_id(metadata_cache_get(op->metadata), &op->addressed->topic_id);
+  if (topic != NULL) {
+    metadata_topic_ref(topic);
+    op->topic = (struct metadata_topic *)(uintptr_t)topic;
+  }
+  epoch_leave();
+  if (topic == NULL) {
+    return error_set(ERR_NOT_FOUND, "the topic is gone");
+  }
+  op->codec = policy_topic_codec(&topic->config, &op->level);
+  return 0;
+}
+
+// ---- dividing ----
+
+/// What fails is a policy's fault, but for the lack of a VM.
+static int produce_fail(struct policy_produce *op, int result, const char *text)
+{
+  op->verdict.message = arena_strndup(&op->arena, text, strlen(text));
+  return result;
+}
+
+/// Finds who chooses partitions: what the topic's config says, or else the configuration.
+///
+/// @param[out] partitioner  NULL: the client does
+static int produce_find_partitioner(struct policy_produce *op, const struct policy_set *set,
+                                    const struct policy_topic *policies, const struct policy **partitioner,
+                                    struct policy_choice *choice)
+{
+  const char *name = topic_config_partitioner(&op->topic->config);
+  *partitioner = policies != NULL ? policies->partitioner : NULL;
+  if (name != NULL) {
+    *partitioner = policy_set_named(set, name, strlen(name));
+  }
+  char text[POLICY_TEXT_SIZE];
+  if (name != NULL && *partitioner == NULL) {
+    snprintf(text, sizeof text,
+             "luka.partitioner=%.128s of topic %s: the configuration has no partitioner of that name", name,
+             op->addressed->topic);
+    return produce_fail(op, ERR_POLICY_VIOLATION, text);
+  }
+  if (*partitioner != NULL && (*partitioner)->builtin >= 0) {
+    const char *ours = name != NULL ? name : (*partitioner)->name;
+    char message[POLICY_TEXT_SIZE / 2];
+    if (policy_choice_read(ours, strlen(ours), choice, message, sizeof message) < 0) {
+      snprintf(text, sizeof text, "luka.partitioner of topic %s: %s", op->addressed->topic, message);
+      return produce_fail(op, ERR_POLICY_VIOLATION, text);
+    }
+  }
+  return 0;
+}
+
+/// Asks one of our partitioners.
+static void produce_choose_ours(struct policy_produce *op, const struct policy_choice *choice,
+                                const struct batch_records *records)
+{
+  uint32_t turn =
+      policy_turn(&op->job.scratch->turns, choice, &op->addressed->topic_id, op->addressed->index, &op->verdict.header);
+  op->chosen = mem_array((size_t)records->count, sizeof *op->chosen);
+  policy_choose(choice, turn, records->records, records->count, op->topic->partition_count, op->chosen);
+}
+
+/// Asks the partitioner, unless it has been asked before.
+///
+/// @return 0; ERR_CLOSED: abandoned; another: the error
+static int produce_choose(struct policy_produce *op, struct policy_vm *vm, const struct policy *partitioner,
+                          const struct batch_records *records)
+{
+  const struct batch_header *header = &op->verdict.header;
+  struct policy_choices_key key = {
+      .topic_id = op->addressed->topic_id,
+      .partition = op->addressed->index,
+      .producer_id = header->producer_id,
+      .sequence = header->base_sequence,
+      .epoch = header->producer_epoch,
+  };
+  op->chosen = mem_array((size_t)records->count, sizeof *op->chosen);
+  if (header->producer_id >= 0 && policy_choices_find(op->job.choices, &key, op->chosen, records->count)) {
+    return 0;
+  }
+  if (vm == NULL) {
+    return produce_fail(op, ERR_SCRIPT, op->job.failure.text);
+  }
+  struct policy_batch batch = {.topic = op->addressed->topic,
+                               .partition = op->addressed->index,
+                               .count = records->count,
+                               .records = records->records};
+  struct policy_failure failure = {.index = -1};
+  int32_t partitions = op->topic->partition_count;
+  int result = policy_job_partition(&op->job, vm, partitioner, &batch, partitions, op->chosen, &failure);
+  if (result < 0) {
+    return result == ERR_CLOSED ? result : produce_fail(op, ERR_POLICY_VIOLATION, failure.text);
+  }
+  for (int32_t i = 0; i < records->count; i++) {
+    if (op->chosen[i] < 0 || op->chosen[i] >= partitions) {
+      char text[POLICY_TEXT_SIZE];
+      snprintf(text, sizeof text, "partitioner of topic %s: %d is no partition", op->addressed->topic, op->chosen[i]);
+      return produce_fail(op, ERR_POLICY_VIOLATION, text);
+    }
+  }
+  if (header->producer_id >= 0) {
+    policy_choices_keep(op->job.choices, &key, op->chosen, records->count);
+  }
+  return 0;
+}
+
+static bool produce_goes_to_one(const struct policy_produce *op, int32_t count)
+{
+  for (int32_t i = 1; i < count; i++) {
+    if (op->chosen[i] != op->chosen[0]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void produce_make_parts(struct policy_produce *op, int32_t count)
+{
+  op->parts = mem_array((size_t)count, sizeof *op->parts);
+  op->part_count = count;
+  for (int32_t i = 0; i < count; i++) {
+    op->parts[i].op = op;
+    op->parts[i].has_all = true;
+  }
+}
+
+/// One part that is all of the batch.
+static void produce_make_only(struct policy_produce *op, int32_t partition)
+{
+  produce_make_parts(op, 1);
+  op->parts[0].partition = partition;
+  op->parts[0].count = op->verdict.header.record_count;
+  op->parts[0].bytes = op->bytes;
+  op->parts[0].size = op->size;
+}
+
+/// Makes parts by what was chosen.
+static int produce_divide(struct policy_produce *op, const struct batch_records *records, bool is_transformed)
+{
+  struct batch_split *split = &op->job.scratch->split;
+  int as_sent = op->verdict.header.attributes & BATCH_CODEC_MASK;
+  if (produce_goes_to_one(op, records->count)) {
+    TRY(batch_share_whole(op->bytes, op->addressed->index));
+    produce_make_only(op, op->chosen[0]);
+    return 0;
+  }
+  // What a transform will write anew is not packed before.
+  struct batch_packing packing = {
+      .codec = is_transformed   ? CODEC_NONE
+               : op->codec >= 0 ? op->codec
+                                : as_sent,
+      .level = op->level,
+      .limit_bytes = is_transformed ? (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO
+                                    : (size_t)op->rules.max_message_bytes,
+  };
+  TRY(batch_split(split, records, op->chosen, op->topic->partition_count, op->addressed->index, &packing));
+  op->split = split->out;
+  split->out = (struct record_buffer){0};
+  produce_make_parts(op, split->count);
+  for (int32_t i = 0; i < split->count; i++) {
+    struct policy_part *part = &op->parts[i];
+    part->partition = split->shares[i].partition;
+    part->count = split->shares[i].count;
+    part->bytes = split->shares[i].bytes;
+    part->size = split->shares[i].size;
+  }
+  return 0;
+}
+
+// ---- parts ----
+
+static void produce_part_run(struct policy_job *job, const struct policy_set *set, struct policy_vm *vm)
+{
+  policy_part_run(CONTAINER_OF(job, struct policy_part, job), job, set, vm, NULL);
+}
+
+static void produce_part_done(struct policy_job *job, bool is_abandoned)
+{
+  struct policy_part *part = CONTAINER_OF(job, struct policy_part, job);
+  struct policy_produce *op = part->op;
+  if (is_abandoned) {
+    policy_part_fail(part, ERR_POLICY_VIOLATION, job->failure.text);
+    op->abandoned(op);
+  }
+  policy_produce_release(op);
+  if (!is_abandoned) {
+    policy_produce_unref(op);
+  }
+}
+
+static void produce_part_returned(struct policy_job *job)
+{
+  policy_produce_unref(CONTAINER_OF(job, struct policy_part, job)->op);
+}
+
+/// Sends a part to its home.
+static void produce_part_submit(struct policy_produce *op, struct policy_part *part)
+{
+  atomic_fetch_add_explicit(&op->pending, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&op->refs, 1, memory_order_relaxed);
+  part->job.reply = op->reply;
+  part->job.run = produce_part_run;
+  part->job.done = produce_part_done;
+  part->job.returned = produce_part_returned;
+  policy_runners_submit(op->runners, &op->addressed->topic_id, part->partition, &part->job);
+}
+
+/// Finds the partitions of all parts.
+static void produce_find_parts(struct policy_produce *op)
+{
+  epoch_enter();
+  for (int32_t i = 0; i < op->part_count; i++) {
+    struct policy_part *part = &op->parts[i];
+    struct partition *found = replica_manager_find(op->replicas, &op->addressed->topic_id, part->partition);
+    if (found != NULL) {
+      part->part = partition_ref(found);
+    } else {
+      policy_part_fail(part, ERR_NOT_LEADER, NULL);
+    }
+  }
+  epoch_leave();
+}
+
+/// All of the work here. @return 0, ERR_CLOSED: abandoned, or what the batch is refused with
+static int produce_work(struct policy_produce *op, const struct policy_set *set, struct policy_vm *vm)
+{
+  if (clock_mono_ms() >= atomic_load_explicit(op->give_up_ms, memory_order_relaxed)) {
+    return error_set(ERR_NOT_LEADER, "the broker stops"); // its connections are closed
+  }
+  TRY(produce_prepare(op));
+  TRY(produce_find_topic(op));
+  const struct policy_topic *policies = policy_set_topic(set, op->addressed->topic, strlen(op->addressed->topic));
+  const struct policy *partitioner = NULL;
+  const struct policy *transform = policies != NULL ? policies->transform : NULL;
+  struct policy_choice choice = {0};
+  TRY(produce_find_partitioner(op, set, policies, &partitioner, &choice));
+  if (op->verdict.header.record_count == 0) {
+    partitioner = NULL; // nothing to choose for
+    transform = NULL;
+  }
+  struct batch_records *records = NULL;
+  if (partitioner != NULL || transform != NULL) {
+    records = &op->job.scratch->records;
+    TRY(batch_records_open(records, op->bytes, op->size, (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO));
+  }
+  if (partitioner != NULL) {
+    if (partitioner->builtin >= 0) {
+      produce_choose_ours(op, &choice, records);
+    } else {
+      TRY(produce_choose(op, vm, partitioner, records));
+    }
+    TRY(produce_divide(op, records, transform != NULL));
+  } else {
+    produce_make_only(op, op->addressed->index);
+  }
+  produce_find_parts(op);
+  for (int32_t i = 0; i < op->part_count; i++) {
+    struct policy_part *part = &op->parts[i];
+    bool is_here =
+        policy_runners_share_home(op->runners, &op->addressed->topic_id, op->addressed->index, part->partition);
+    if (part->result < 0) {
+      continue;
+    }
+    if (transform != NULL && !is_here) {
+      produce_part_submit(op, part);
+    } else {
+      TRY(policy_part_run(part, &op->job, set, vm, op->part_count == 1 ? records : NULL));
+    }
+  }
+  return 0;
+}
+
+static void produce_run(struct policy_job *job, const struct policy_set *set, struct policy_vm *vm)
+{
+  struct policy_produce *op = CONTAINER_OF(job, struct policy_produce, job);
+  int result = produce_work(op, set, vm);
+  if (result == ERR_CLOSED) {
+    return;
+  }
+  op->result = result;
+  atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
+}
+
+void policy_produce_start(struct policy_produce *op)
+{
+  atomic_init(&op->refs, 2); // the worker's and the job's
+  atomic_init(&op->pending, 1);
+  op->log_start_offset = -1;
+  op->base_offset = -1;
+  op->rules.needs_records = true;
+  op->job.reply = op->reply;
+  op->job.run = produce_run;
+  op->job.done = produce_done;
+  op->job.returned = produce_returned;
+  atomic_fetch_add_explicit(&op->addressed->policy_jobs, 1, memory_order_relaxed);
+  policy_runners_submit(op->runners, &op->addressed->topic_id, op->addressed->index, &op->job);
+}

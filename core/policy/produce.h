@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The way of a produced batch through the policies of its topic. core/api hands over one partition's records of a
+// Produce request, and is told on the request's worker what came of them.
+//
+//   home of the addressed partition:  validate, unpack, convert (what the pool does for others) -> partitioner ->
+//                                     batch_split() -> a part for each partition that was chosen
+//   home of each chosen partition:    duplicate? -> transform -> batch_rewrite() -> emitted records are written ->
+//                                     the batch, and further records in one of the broker's own, in one row
+//   worker:                           all parts are done -> `done`
+//
+// A topic without policies comes this way only while batches of the same partition are on it:
+// policy_produce_is_ahead().
+//
+// Parts are done each by itself: where a policy refuses one, another may have been written. A client's retry finds
+// those again by their sequences, if it has any.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "policy/runner.h"
+#include "record/buffer.h"
+#include "record/validate.h"
+#include "replica/append.h"
+#include "replica/partition.h"
+
+struct metadata_cache;
+struct metadata_topic;
+struct policy_part;
+struct replica_manager;
+struct topic_config;
+
+/// One partition's records on their way. Zero-initialised, on the heap of its own, embedded by the caller.
+struct policy_produce {
+  // Set by the caller; borrowed until `free`, but for what is said to be taken.
+  struct policy_runners *runners;          ///< where it goes
+  struct replica_manager *replicas;        ///< partitions
+  struct metadata_cache *metadata;         ///< topics
+  struct event_loop *reply;                ///< the request's worker
+  const _Atomic(int64_t) *give_up_ms;      ///< clock_mono_ms() from which on it is not begun any more
+  struct partition *addressed;             ///< a reference, taken
+  struct batch_rules rules;                ///< what the records are validated by
+  uint8_t *bytes;                          ///< the records field; patched
+  size_t size;                             ///< its bytes
+  bool is_old;                             ///< a message set of format 0 or 1
+  bool is_unacknowledged;                  ///< acks=0
+  void (*done)(struct policy_produce *op); ///< the results are there. On `reply`, once
+  void (*free)(struct policy_produce *op); ///< nobody refers to it any more, or to what it borrowed. On `reply`, after
+                                           ///< `done`; for an abandoned one maybe much later, or never
+  /// A thread is lost that may be reading `bytes`. On `reply`, before `done`.
+  void (*abandoned)(struct policy_produce *op);
+
+  // What came of it, for `done`.
+  int result;                   ///< 0, or what batch_validate() and partition_submit() say; ERR_POLICY_VIOLATION: a
+                                ///< policy failed; ERR_INVALID_RECORD: records were rejected; ERR_SCRIPT: no VM
+  bool is_transactional;        ///< with ERR_INVALID: it is a transactional batch, which may not meet policies
+  struct batch_verdict verdict; ///< of the records; with texts in `arena`. `message` and `record_errors` go for all
+  int64_t base_offset;          ///< of its first record; -1: not all of them are in the addressed partition's log
+  int64_t log_start_offset;     ///< of the addressed partition; -1: not to be told
+  int64_t stored_timestamp;     ///< of a duplicate
+  bool is_duplicate;            ///< it had been stored before
+  struct arena arena;           ///< texts of the results
+
+  // Private.
+  struct policy_job job;        ///< its turn with the home of the addressed partition
+  struct mail free_mail;        ///< has it freed on its worker
+  _Atomic(int) refs;            ///< the worker's, and one for each job that has not come back
+  _Atomic(int) pending;         ///< jobs and appends that `done` waits for
+  struct record_buffer packed;  ///< the batch when it is not the one that lies in `bytes`
+  struct record_buffer split;   ///< bytes of its parts, when it was divided
+  struct metadata_topic *topic; ///< referenced
+  struct policy_part *parts;    ///< owned
+  int32_t part_count;           ///< how many
+  int32_t *chosen;              ///< partition of each record, when it was divided; owned
+  int codec;                    ///< how what is stored is packed
+  int level;                    ///< likewise
+};
+
+/// Whether batches of a partition are with runners: what comes now has to follow them. The one that is asked after
+/// policy_runners_are_needed(). Any thread.
+static inline bool policy_produce_is_ahead(const struct partition *part)
+{
+  return atomic_load_explicit(&part->policy_jobs, memory_order_acquire) > 0;
+}
+
+/// Sends it on its way, on the worker's thread. What the same thread has gathered for the partition must have been
+/// submitted.
+void policy_produce_start(struct policy_produce *op);
+
+/// The codec that a topic asks for, -1: as the producer sent it; and its level.
+int policy_topic_codec(const struct topic_config *config, int *level);
