@@ -5,9 +5,10 @@ local unistd = require "posix.unistd"
 local brokers = require "spec.support.broker"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
+local wire = require "spec.support.wire"
 
 local PROGRAM = { unistd.readlink "/proc/self/exe", "--run", "spec/support/policy_broker.lua" }
-local KILLS, BATCHES, RECORDS, WINDOW = 5, 60, 20, 5
+local KILLS, BATCHES, RECORDS, WINDOW = 10, 110, 20, 5
 
 --- Batch number n of a producer: its records have keys and values of their own.
 local function batch(id, n)
@@ -44,7 +45,8 @@ describe("a broker with policies that is killed", function()
       local broker = brokers.start { program = PROGRAM, set = { "workers=2" } }
       local client = broker:connect()
       local topic = requests.create(client, name, { partitions = 3 })
-      local id = client:ask("InitProducerId", 4, { transaction_timeout_ms = 60000, producer_id = -1, producer_epoch = -1 }).producer_id
+      local id = client:ask("InitProducerId", 4, { transactional_id = wire.NULL, transaction_timeout_ms = 60000,
+        producer_id = -1, producer_epoch = -1 }).producer_id
       local acked = 0
       for kill = 1, KILLS do
         acked = send(client, topic, id, acked, math.floor(BATCHES / (KILLS + 1)) * kill)
