@@ -94,7 +94,9 @@ end
 
 --- Starts both brokers, by side.
 local function start(programs)
-  local settings = { "workers=2" }
+  -- What is written goes soon, as all cases together write more than there may be room for.
+  local settings = { "workers=2", "log_segment_bytes=8388608", "log_retention_bytes=8388608",
+    "log_retention_check_interval_ms=500", "log_segment_delete_delay_ms=0" }
   local luka = broker_of.start { config = write_config(broker_of.PROGRAM), set = settings }
   local c = broker_of.start { set = settings,
     program = { programs .. "/luka-spec", "--run", "spec/support/policy_broker.lua" } }
