@@ -202,7 +202,8 @@ end
 function Policies:check_partitioner(setting)
   local wrong = self.host.check_partitioner(setting.value)
   if wrong then failure.raise(setting.origin, setting.path, "%s", wrong) end
-  if setting.value == "" or setting.value == "none" or self.named[setting.value] or self.host.is_builtin_partitioner(setting.value) then return end
+  if setting.value == "" or setting.value == "none" then return end
+  if self.named[setting.value] or self.host.is_builtin_partitioner(setting.value) then return end
   local known = { "murmur2", "consistent", "round_robin", "sticky" }
   for name in pairs(self.named) do known[#known + 1] = name end
   local nearest = suggest.nearest(setting.value, known)
