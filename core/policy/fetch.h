@@ -12,7 +12,10 @@
 // Offsets stay. A stretch of records that are not shown becomes an empty batch that spans it, however many batches it
 // was, so that the client goes on behind it. Batches that nothing is changed of are copied, control batches
 // (transaction markers) always. Clients of formats 0 and 1 have no empty batches: where an answer has nothing else for
-// them, they get one message without key and value at the end of the stretch.
+// them, they get one message without key and value at the end of the stretch. And some of format 2 (kafka-python up
+// to 2.0) fail at an answer without any record, or do not go on behind a batch without one; for them the empty batch at
+// the end of such an answer is a control batch with one record at its end. Whoever knows control batches passes it by,
+// and those who do not see a record without a value.
 //
 // Called by runners; one thread at a time.
 #pragma once
@@ -47,6 +50,7 @@ struct policy_fetch {
   const char *topic;                  ///< in: where the records are stored; of a view, its source
   int32_t partition;                  ///< in: number of the partition
   int magic;                          ///< in: record format wanted, 0 to 2
+  bool needs_record;                  ///< in: the client fails at answers without any record (format 2)
   int64_t first_offset;               ///< in: first offset wanted
   size_t limit_bytes;                 ///< in: the answer ends before the batch that would make it larger; the first
                                       ///< comes whole
@@ -58,6 +62,7 @@ struct policy_fetch {
   struct policy_stretch stretch; ///< private: not written yet
   struct record_buffer written;  ///< private: the batch written anew
   struct down_convert convert;   ///< private: for old formats
+  bool has_record;               ///< private: `out` has a record
   size_t unpacked_bytes;         ///< private: of all batches so far
 };
 

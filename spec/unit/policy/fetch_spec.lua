@@ -79,7 +79,7 @@ describe("records on their way out", function()
   local function pass(list, options)
     local o = options or {}
     fetch = ffi.new("struct policy_fetch", { magic = o.magic or 2, first_offset = o.first_offset or 0,
-      limit_bytes = o.limit or 1000000, batch_max_bytes = 100000, partition = 5, topic = "t" })
+      needs_record = o.needs_record or false, limit_bytes = o.limit or 1000000, batch_max_bytes = 100000, partition = 5, topic = "t" })
     fetch.job, fetch.vm, fetch.client = job, vm, client
     if decide.view then fetch.where = policy "view" end
     if decide.t then fetch.transform = policy "t" end
@@ -163,6 +163,17 @@ describe("records on their way out", function()
     decide.view = function() return true end
     local list = { one(0, {}, { last_delta = 4 }), one(5, { "a" }) }
     assert.same({ { 0, 4 }, { 5, 5, "5=a" } }, shown((pass(list))))
+  end)
+
+  it("have a control record at the end of a stretch for clients that need a record in each answer", function()
+    decide.view = function(record) return record.value == "x" end
+    local bytes = pass({ one(5, { "a", "b" }), one(7, { "c" }) }, { needs_record = true })
+    assert.same({ { 5, 7, "7=null" } }, shown(bytes))
+    local _, header = batches.header(bytes)
+    assert.is_true(batches.is_control(header))
+    assert.equal("\0\0\255\255", batches.read(bytes)[1].key)
+    assert.same({ { 5, 6 }, { 7, 7, "7=x" }, { 8, 8 } },
+      shown((pass({ one(5, { "a", "b" }), one(7, { "x" }), one(8, { "c" }) }, { needs_record = true }))))
   end)
 
   it("fill two empty batches where a stretch has more offsets than one can span", function()
