@@ -30,6 +30,7 @@ struct metric_samples;
 struct policy_cache;
 struct policy_runners;
 struct pool;
+struct produce_divider;
 struct replica_manager;
 struct request;
 struct worker;
@@ -68,12 +69,12 @@ struct api {
   struct metadata_cache *metadata;        ///< the image of the cluster
   struct controller *controller;          ///< topic changes go there
   _Atomic(struct coordinator *)
-      coordinator;                  ///< groups; NULL until the broker has made it, which is before clients come
-  struct replica_manager *replicas; ///< partitions with a replica here
-  struct log_manager *logs;         ///< data directories
-  struct pool *pool;                ///< for what waits for disks
-  struct policy_cache *policies;    ///< what the configuration says of records in functions
-  struct policy_runners *runners;   ///< threads for those; NULL: there are none
+      coordinator;                     ///< groups; NULL until the broker has made it, which is before clients come
+  struct replica_manager *replicas;    ///< partitions with a replica here
+  struct log_manager *logs;            ///< data directories
+  struct pool *pool;                   ///< for what waits for disks
+  const struct policy_cache *policies; ///< functions of the configuration's user
+  struct policy_runners *runners;      ///< threads for those on records; NULL: there are none
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
 
@@ -90,6 +91,7 @@ struct api_worker {
   struct beat_cache *beats;        ///< members whose heartbeats are answered here
   bool is_draining;                ///< the server stops: nothing waits any more
   struct append_gather appends;    ///< of this turn, submitted at its end
+  struct produce_divider *divider; ///< for topics that choose partitions themselves
   struct api_counters counters;    ///< what was answered
   struct api_answered answered;    ///< in this turn
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged

@@ -92,6 +92,7 @@ static int8_t describe_type(enum config_type type)
       return DESCRIBE_TYPE_LIST;
     case CONFIG_ENUM:
     case CONFIG_TEXT:
+    case CONFIG_NAME:
       break;
   }
   return DESCRIBE_TYPE_STRING;

@@ -14,6 +14,7 @@
 #include "api/api.h"
 #include "api/beat_cache.h"
 #include "api/handlers.h"
+#include "api/produce_private.h"
 #include "api/inspect.h"
 #include "api/request.h"
 #include "api/request_private.h"
@@ -207,6 +208,7 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   list_create(&worker->waiting);
   server_worker->user = worker;
   worker->beats = beat_cache_new();
+  worker->divider = produce_divider_new();
   fetch_start(worker);
 }
 
@@ -242,6 +244,7 @@ static void dispatch_stop(void *arg, struct worker *server_worker)
   atomic_store_explicit(&api->counters[worker->index], NULL, memory_order_release);
   fetch_stop(worker);
   beat_cache_delete(worker->beats);
+  produce_divider_delete(worker->divider);
   while (worker->free_requests != NULL) {
     struct request *req = worker->free_requests;
     worker->free_requests = req->state;

@@ -131,6 +131,11 @@ static void produce_appended(struct append_job *job)
   if (job->result < 0) {
     part->error = api_wire_error(job->result);
   }
+  produce_part_done(part);
+}
+
+void produce_part_done(struct produce_part *part)
+{
   if (part->pooled != NULL) {
     record_buffer_destroy(&part->pooled->packed);
     partition_unref(part->pooled->found);
@@ -210,6 +215,9 @@ void produce_validate(struct produce_part *part, const struct partition *found, 
   int result = batch_validate(bytes, size, rules, arena, &part->verdict);
   if (result == 0) {
     part->error = produce_check_transaction(part->produce, part);
+    if (part->error == WIRE_INVALID_TXN_STATE && part->division != NULL) {
+      part->verdict.message = "the topic has a luka.partitioner: batches of transactions cannot be divided";
+    }
     return;
   }
   part->error = api_wire_error(result);
@@ -219,19 +227,22 @@ void produce_validate(struct produce_part *part, const struct partition *found, 
 }
 
 // The check does not see that the bytes are kept, and patched. NOLINTNEXTLINE(readability-non-const-parameter)
+void produce_prepare_job(struct produce_part *part, struct append_job *job, uint8_t *bytes, size_t size,
+                         int32_t last_offset_delta, int64_t max_timestamp)
+{
+  job->reply = part->produce->req->worker->loop;
+  job->leader_epoch = -1;
+  job->is_unacknowledged = part->produce->acks == 0;
+  job->batch = (struct log_batch){
+      .bytes = bytes, .size = size, .last_offset_delta = last_offset_delta, .max_timestamp = max_timestamp};
+}
+
 void produce_append(struct produce_part *part, struct partition *found, uint8_t *bytes, size_t size)
 {
   struct produce *produce = part->produce;
-  part->job.reply = produce->req->worker->loop;
+  const struct batch_header *header = &part->verdict.header;
+  produce_prepare_job(part, &part->job, bytes, size, header->last_offset_delta, header->max_timestamp);
   part->job.done = produce_appended;
-  part->job.leader_epoch = -1;
-  part->job.is_unacknowledged = produce->acks == 0;
-  part->job.batch = (struct log_batch){
-      .bytes = bytes,
-      .size = size,
-      .last_offset_delta = part->verdict.header.last_offset_delta,
-      .max_timestamp = part->verdict.header.max_timestamp,
-  };
   produce->pending++;
   append_gather_add(&produce->req->worker->appends, found, &part->job);
 }
@@ -261,6 +272,20 @@ static bool produce_check_old(struct produce_part *part, bool *is_old)
   return true;
 }
 
+/// Appends a validated batch that needed no turn on the pool.
+static void produce_submit_plain(struct produce_part *part, struct partition *found, size_t limit_bytes)
+{
+  uint8_t *bytes = (uint8_t *)(uintptr_t)part->records.data;
+  if (part->division == NULL) {
+    produce_append(part, found, bytes, part->verdict.header.size);
+    return;
+  }
+  produce_divide_plain(part, bytes, part->verdict.header.size, limit_bytes);
+  if (part->error == WIRE_NONE) {
+    produce_divide_append(part, found);
+  }
+}
+
 static void produce_submit(struct produce *produce, const struct metadata_image *image, struct produce_part *part)
 {
   part->job.log_start_offset = -1;
@@ -278,8 +303,11 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
     return;
   }
   struct policy_runners *runners = produce->req->api->runners;
-  if (runners != NULL && policy_runners_are_needed(runners) && produce_meets_policies(produce, found)) {
+  if (runners != NULL && policy_runners_are_needed(runners) && produce_meets_policies(produce, found, config)) {
     produce_police(part, found, &rules, is_old);
+    return;
+  }
+  if (!produce_divide_begin(part, topic)) {
     return;
   }
   if (is_old) {
@@ -287,7 +315,7 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
     return;
   }
   bool is_recompressed = produce_needs_recompress(part, config);
-  rules.needs_records |= is_recompressed;
+  rules.needs_records |= is_recompressed || part->division != NULL;
   size_t size = part->records.length > 0 ? (size_t)part->records.length : 0;
   if (is_recompressed || batch_validate_unpacks(part->records.data, size, &rules)) {
     produce_pool(part, found, &rules, config, false);
@@ -295,7 +323,7 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   }
   produce_validate(part, found, &rules, &produce->req->arena);
   if (part->error == WIRE_NONE) {
-    produce_append(part, found, (uint8_t *)(uintptr_t)part->records.data, part->verdict.header.size);
+    produce_submit_plain(part, found, (size_t)rules.max_message_bytes);
   }
 }
 

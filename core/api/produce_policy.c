@@ -13,6 +13,7 @@
 #include "api/request.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "metadata/topic_config.h"
 #include "network/buffer.h"
 #include "network/frame.h"
 #include "policy/policy.h"
@@ -27,14 +28,23 @@ struct produce_policed {
   struct buffer *buffer;     ///< what its bytes lie in, referenced
 };
 
-bool produce_meets_policies(const struct produce *produce, const struct partition *found)
+bool produce_meets_policies(const struct produce *produce, const struct partition *found,
+                            const struct topic_config *config)
 {
   if (policy_produce_is_ahead(found)) {
     return true;
   }
   const struct policy_set *set = policy_cache_get(produce->req->api->policies);
   const struct policy_topic *policies = policy_set_topic(set, found->topic, strlen(found->topic));
-  return policies != NULL && (policies->partitioner != NULL || policies->transform != NULL);
+  if (policies != NULL && policies->transform != NULL) {
+    return true;
+  }
+  const char *name = topic_config_partitioner(config);
+  const struct policy *partitioner = policies != NULL ? policies->partitioner : NULL;
+  if (name != NULL) {
+    partitioner = policy_set_named(set, name, strlen(name));
+  }
+  return partitioner != NULL && partitioner->builtin < 0;
 }
 
 /// Takes over the result, with texts in the request's arena.
@@ -106,6 +116,6 @@ void produce_police(struct produce_part *part, struct partition *found, const st
       .abandoned = produce_policed_abandoned,
   };
   part->produce->pending++;
-  append_gather_submit_of(&req->worker->appends, found);
+  append_gather_submit_topic(&req->worker->appends, &found->topic_id);
   policy_produce_start(&policed->op);
 }

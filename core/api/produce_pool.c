@@ -54,6 +54,17 @@ static void produce_convert(struct produce_pooled *pooled)
   }
 }
 
+/// The batch of a part as it is now.
+static uint8_t *produce_batch(struct produce_pooled *pooled, size_t *size)
+{
+  if (pooled->packed.size > 0) {
+    *size = pooled->packed.size;
+    return pooled->packed.bytes;
+  }
+  *size = pooled->part->verdict.header.size;
+  return (uint8_t *)(uintptr_t)pooled->part->records.data;
+}
+
 static void produce_pool_work(struct pool_job *job)
 {
   struct produce_pooled *pooled = CONTAINER_OF(job, struct produce_pooled, job);
@@ -65,10 +76,15 @@ static void produce_pool_work(struct pool_job *job)
   }
   if (pooled->is_old) {
     produce_convert(pooled);
-    return;
+  } else {
+    produce_validate(part, pooled->found, &pooled->rules, &pooled->arena);
   }
-  produce_validate(part, pooled->found, &pooled->rules, &pooled->arena);
-  if (part->error == WIRE_NONE && pooled->codec >= 0 && batch_needs_recompress(part->records.data, pooled->codec)) {
+  if (part->error == WIRE_NONE && part->division != NULL) {
+    size_t size;
+    uint8_t *bytes = produce_batch(pooled, &size);
+    produce_divide_packed(part, bytes, size, pooled->codec, pooled->level, (size_t)pooled->rules.max_message_bytes);
+  } else if (part->error == WIRE_NONE && !pooled->is_old && pooled->codec >= 0 &&
+             batch_needs_recompress(part->records.data, pooled->codec)) {
     produce_recompress(pooled);
   }
 }
@@ -100,10 +116,12 @@ static void produce_pool_done(struct pool_job *job)
   if (part->error != WIRE_NONE) {
     record_buffer_destroy(&pooled->packed);
     partition_unref(pooled->found);
-  } else if (pooled->packed.size > 0) {
-    produce_append(part, pooled->found, pooled->packed.bytes, pooled->packed.size);
+  } else if (part->division != NULL) {
+    produce_divide_append(part, pooled->found);
   } else {
-    produce_append(part, pooled->found, (uint8_t *)(uintptr_t)part->records.data, part->verdict.header.size);
+    size_t size;
+    uint8_t *bytes = produce_batch(pooled, &size);
+    produce_append(part, pooled->found, bytes, size);
   }
   if (req->client != NULL && --req->client->hold_count == 0) {
     connection_resume(req->frame->conn);

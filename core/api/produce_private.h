@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A Produce request under way: produce.c finds, validates, appends and answers; produce_pool.c takes those batches
-// round by the pool that must be unpacked, packed or converted.
+// round by the pool that must be unpacked, packed or converted; produce_split.c divides those of topics that choose the
+// partition of each record themselves.
 #pragma once
 
 #include <stdbool.h>
@@ -15,11 +16,14 @@
 #include "replica/append.h"
 #include "wire/types.h"
 
+struct metadata_topic;
 struct partition;
 struct request;
 struct topic_config;
 
 struct produce;
+struct produce_divider;
+struct produce_division;
 struct produce_pooled;
 
 /// One partition of a request.
@@ -31,9 +35,11 @@ struct produce_part {
   struct wire_records records;   ///< what to append
   struct batch_verdict verdict;  ///< what validation found
   struct produce_pooled *pooled; ///< its turn on the pool, in the request's arena; NULL: none
-  int32_t index;                 ///< partition
-  bool is_append_time;           ///< the topic's timestamps are ours
-  int16_t error;                 ///< wire code
+  struct produce_division
+      *division;       ///< how it is divided, in the request's arena; NULL: it goes where it was addressed
+  int32_t index;       ///< partition
+  bool is_append_time; ///< the topic's timestamps are ours
+  int16_t error;       ///< wire code
 };
 
 /// A part's turn on the pool.
@@ -79,7 +85,8 @@ void produce_pool(struct produce_part *part, struct partition *found, const stru
 
 /// Whether a part has to go round by a runner: its topic has policies that run there, or batches of its partition are
 /// there still. Once policy_runners_are_needed() says so.
-bool produce_meets_policies(const struct produce *produce, const struct partition *found);
+bool produce_meets_policies(const struct produce *produce, const struct partition *found,
+                            const struct topic_config *config);
 
 /// Sends a part round by the runners (policy/produce.h), which write it, or leave an error in it. On the request's
 /// worker.
@@ -93,5 +100,45 @@ int16_t produce_check_transaction(const struct produce *produce, const struct pr
 /// Gives a validated batch to the appender of its partition. On the request's worker.
 void produce_append(struct produce_part *part, struct partition *found, uint8_t *bytes, size_t size);
 
+/// Fills in an append of a part but for `done`.
+///
+/// @param bytes  taken until the job is done, and patched
+void produce_prepare_job(struct produce_part *part, struct append_job *job, uint8_t *bytes, size_t size,
+                         int32_t last_offset_delta, int64_t max_timestamp);
+
+/// A part that was counted in `produce->pending` is done: gives back what its turn on the pool left. On the request's
+/// worker.
+void produce_part_done(struct produce_part *part);
+
 /// One of the things that the request waits for is done. On the request's worker.
 void produce_release(struct produce *produce);
+
+// ---- produce_split.c ----
+
+/// A worker's memory for dividing batches. Owned: produce_divider_delete(), when no request is under way.
+struct produce_divider *produce_divider_new(void);
+void produce_divider_delete(struct produce_divider *divider);
+
+/// Looks whether a part's topic has a partitioner, and begins a division if so. On the request's worker.
+///
+/// @return false when the partitioner is not there, and the part has its error
+bool produce_divide_begin(struct produce_part *part, const struct metadata_topic *topic);
+
+/// Divides the validated batch of a part, or leaves an error in it. On the request's worker, for uncompressed batches.
+///
+/// @param bytes        borrowed until the part is done; its producer id may be patched
+/// @param limit_bytes  largest batch that may be made
+void produce_divide_plain(struct produce_part *part, uint8_t *bytes, size_t size, size_t limit_bytes);
+
+/// The same for any batch, on the pool; the shares are packed in a codec.
+///
+/// @param codec  enum codec, -1: that of the batch
+/// @param level  of that codec
+void produce_divide_packed(struct produce_part *part, uint8_t *bytes, size_t size, int codec, int level,
+                           size_t limit_bytes);
+
+/// Gives the shares of a divided part to the appenders of their partitions. On the request's worker, not from inside a
+/// `done` of an append.
+///
+/// @param found  the addressed partition
+void produce_divide_append(struct produce_part *part, const struct partition *found);

@@ -8,9 +8,10 @@
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> the controller ends
-// what it is at and refuses the rest, while all loops still run to hear of it -> periodic work stopped -> control ->
-// pool -> workers -> logs closed, markers written -> metastore.
+// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> runners of policies
+// end, but for those that never will -> the controller ends what it is at and refuses the rest, while all loops still
+// run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written ->
+// metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -43,6 +44,9 @@
 #include "metadata/metastore.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "policy/partitioners.h"
+#include "policy/segments.h"
+#include "policy/shared.h"
 #include "replica/manager.h"
 
 enum {
@@ -154,6 +158,13 @@ static void broker_published(void *arg, const struct metadata_image *image)
   coordinator_published(broker->coordinator, image);
 }
 
+/// The controller's hook: a topic is to have a partitioner. Control thread.
+static int broker_check_partitioner(void *arg, const char *name, char *message)
+{
+  struct broker *broker = arg;
+  return policy_check_partitioner(policy_cache_get(&broker->policies.cache), name, message, CONFIG_MESSAGE_SIZE);
+}
+
 static void broker_loaded(void *arg, int result)
 {
   struct broker *broker = arg;
@@ -258,8 +269,12 @@ static void broker_make_replicas(struct broker *broker)
       .worker_count = workers,
   };
   broker->replicas = replica_manager_new(&settings);
+  policies_start(&broker->policies, broker->options->config, workers, &broker->control);
+  broker->api.runners = broker->policies.runners;
   struct log_manager_hooks hooks;
   replica_manager_log_hooks(broker->replicas, &hooks);
+  hooks.retention = policy_segments_retention;
+  hooks.retention_arg = broker->policies.segments;
   log_manager_set_hooks(broker->logs, &hooks);
   struct coordinator_options groups = {
       .broker_id = broker->id,
@@ -297,7 +312,11 @@ static int broker_load(struct broker *broker)
       .cache = &broker->metadata,
       .config = &config->broker,
       .loop = &broker->control,
-      .hooks = {.arg = broker, .apply = broker_apply, .configured = broker_configured, .published = broker_published},
+      .hooks = {.arg = broker,
+                .apply = broker_apply,
+                .configured = broker_configured,
+                .check_partitioner = broker_check_partitioner,
+                .published = broker_published},
   };
   broker->controller = controller_new(&settings);
   broker->api.controller = broker->controller;
@@ -309,8 +328,6 @@ static int broker_load(struct broker *broker)
                                        .policies = &broker->policies,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
-  policies_start(&broker->policies, config, server_worker_count(broker->server), &broker->control);
-  broker->api.runners = broker->policies.runners;
   TRY(event_loop_start(&broker->control));
   broker->is_control_running = true;
   return broker_run_step(broker, broker_load_step);
@@ -346,7 +363,7 @@ static int broker_build(struct broker *broker)
   broker_make_replicas(broker);
   TRY(broker_load(broker));
   measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
-              broker->pool);
+              broker->pool, broker->policies.runners);
   TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
@@ -361,6 +378,7 @@ static int broker_build(struct broker *broker)
                   .metrics = &broker->measure.metrics,
                   .coordinator = broker->coordinator},
   };
+  shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));
   reloader_start(broker->reloader, broker->script);
   return 0;

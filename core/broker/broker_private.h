@@ -21,12 +21,14 @@
 #include "log/log_manager.h"
 #include "metadata/image.h"
 #include "network/server.h"
+#include "policy/policy.h"
 
 struct broker_config;
 struct broker_options;
 struct controller;
 struct coordinator;
 struct metastore;
+struct policy_runners;
 struct pool;
 struct reloader;
 struct replica_manager;

@@ -7,6 +7,8 @@
 #include "log/log_manager.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "policy/runner.h"
+#include "policy/shared.h"
 #include "replica/manager.h"
 
 void measure_begin(struct measure *measure)
@@ -15,7 +17,8 @@ void measure_begin(struct measure *measure)
 }
 
 void measure_add(struct measure *measure, struct api *api, struct server *server, struct replica_manager *replicas,
-                 struct log_manager *logs, struct coordinator *coordinator, struct pool *pool)
+                 struct log_manager *logs, struct coordinator *coordinator, struct pool *pool,
+                 struct policy_runners *runners)
 {
   metrics_add_source(&measure->metrics, process_collect, &measure->start);
   metrics_add_source(&measure->metrics, server_collect, server);
@@ -24,4 +27,6 @@ void measure_add(struct measure *measure, struct api *api, struct server *server
   metrics_add_source(&measure->metrics, log_cleaner_collect, logs);
   metrics_add_source(&measure->metrics, coordinator_collect, coordinator);
   metrics_add_source(&measure->metrics, pool_collect, pool);
+  metrics_add_source(&measure->metrics, policy_runners_collect, runners);
+  metrics_add_source(&measure->metrics, shared_collect, NULL);
 }

@@ -8,6 +8,7 @@
 
 struct api;
 struct coordinator;
+struct policy_runners;
 struct log_manager;
 struct pool;
 struct replica_manager;
@@ -23,4 +24,5 @@ void measure_begin(struct measure *measure);
 
 /// Registers all sources. Main thread, once everything is made. All borrowed as long as anybody collects.
 void measure_add(struct measure *measure, struct api *api, struct server *server, struct replica_manager *replicas,
-                 struct log_manager *logs, struct coordinator *coordinator, struct pool *pool);
+                 struct log_manager *logs, struct coordinator *coordinator, struct pool *pool,
+                 struct policy_runners *runners);

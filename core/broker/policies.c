@@ -5,6 +5,7 @@
 
 #include "lua/config.h"
 #include "policy/runner.h"
+#include "policy/segments.h"
 
 static void policies_publish(struct policies *policies, const struct lua_config *config)
 {
@@ -17,6 +18,7 @@ void policies_start(struct policies *policies, const struct lua_config *config, 
   policies_publish(policies, config);
   policies->runners = policy_runners_new(workers, control, &policies->cache);
   policy_runners_reload(policies->runners);
+  policies->segments = policy_segments_new(&policies->cache, policies->runners);
 }
 
 void policies_reload(struct policies *policies, const struct lua_config *config)
@@ -32,6 +34,8 @@ void policies_stop(struct policies *policies)
 
 void policies_destroy(struct policies *policies)
 {
+  policy_segments_delete(policies->segments);
+  policies->segments = NULL;
   policy_runners_delete(policies->runners);
   policies->runners = NULL;
   policy_cache_publish(&policies->cache, NULL);

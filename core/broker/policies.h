@@ -8,11 +8,13 @@
 struct event_loop;
 struct lua_config;
 struct policy_runners;
+struct policy_segments;
 
 /// Embed it; all zero: nothing was started.
 struct policies {
-  struct policy_cache cache;      ///< what the configuration says
-  struct policy_runners *runners; ///< NULL: not started
+  struct policy_cache cache;        ///< what the configuration says
+  struct policy_runners *runners;   ///< NULL: not started
+  struct policy_segments *segments; ///< decides what retention deletes where functions say it; NULL: not started
 };
 
 /// Puts the functions of a configuration in force. Before the control loop runs.

@@ -18,6 +18,7 @@
 #include "lua/config.h"
 #include "lua/script.h"
 #include "network/server.h"
+#include "policy/shared.h"
 
 /// Owner: the control thread; `wanted`, `limits` and the report are the pool's while it evaluates.
 struct reloader {
@@ -304,6 +305,7 @@ static void reload_changed(struct controller_reload *change)
   reload_report_keys(report, options->config, reloader->running, reloader->wanted, options->has_log_level);
   reload_report_configs(report, change->before, change->after, reloader->running, reloader->wanted);
   reload_report_topics(report, reloader->running, reloader->wanted, change->blocks);
+  reload_report_policies(report, reloader->running, reloader->wanted);
   reload_report_order(report);
   broker_config_unref(change->before);
   broker_config_unref(change->after);
@@ -312,6 +314,7 @@ static void reload_changed(struct controller_reload *change)
     reloader->limits = NULL;
   }
   policies_reload(reloader->settings.policies, reloader->wanted);
+  shared_set_memory(reloader->wanted->lua_shared_memory_bytes);
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {
     script_set_limits(reloader->script, (size_t)reloader->wanted->lua_memory_bytes, reloader->wanted->lua_budget_ms);

@@ -49,6 +49,11 @@ static void report_add(struct reload_report *report, enum reload_outcome outcome
       (struct reload_item){outcome, report_copy(report, what), report_copy(report, before), report_copy(report, after)};
 }
 
+void reload_report_applied(struct reload_report *report, const char *what, const char *after)
+{
+  report_add(report, RELOAD_APPLIED, what, NULL, after);
+}
+
 // ---- the broker's own keys ----
 
 /// Adds a key that was put in force, if it differs.
@@ -105,6 +110,11 @@ void reload_report_keys(struct reload_report *report, const struct lua_config *s
   report_applied(report, "broker.log_dir_reserve_bytes", running->log_dir_reserve_bytes, wanted->log_dir_reserve_bytes);
   report_applied(report, "broker.lua_memory", running->lua_memory_bytes, wanted->lua_memory_bytes);
   report_applied(report, "broker.lua_budget_ms", running->lua_budget_ms, wanted->lua_budget_ms);
+  report_applied(report, "broker.lua_shared_memory", running->lua_shared_memory_bytes, wanted->lua_shared_memory_bytes);
+  if (running->is_unsafe != wanted->is_unsafe) {
+    report_add(report, RELOAD_APPLIED, "broker.unsafe", running->is_unsafe ? "true" : "false",
+               wanted->is_unsafe ? "true" : "false");
+  }
   report_number(report, "broker.id", start->id, wanted->id);
   report_text(report, "broker.listen", report_join(report, start->listen, start->listen_count),
               report_join(report, wanted->listen, wanted->listen_count));

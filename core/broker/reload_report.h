@@ -63,6 +63,13 @@ void reload_report_configs(struct reload_report *report, const struct broker_con
 void reload_report_topics(struct reload_report *report, const struct lua_config *running,
                           const struct lua_config *wanted, const struct controller_block *blocks);
 
+/// Adds something that is in force now; texts are copied.
+void reload_report_applied(struct reload_report *report, const char *what, const char *after);
+
+/// Compares the functions and views of two configurations (broker/reload_policies.c).
+void reload_report_policies(struct reload_report *report, const struct lua_config *running,
+                            const struct lua_config *wanted);
+
 /// Puts the items in order: what was applied, what needs a restart, what was kept; each as it was found.
 void reload_report_order(struct reload_report *report);
 

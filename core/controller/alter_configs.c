@@ -188,6 +188,7 @@ static void decide_and_write(struct controller *controller, const struct metasto
   struct alter_plan_context context = {
       .image = metadata_cache_get(controller->settings.cache),
       .config = controller->config,
+      .hooks = &controller->settings.hooks,
   };
   alter_plan_make(&context, alter, work->found, &work->plan);
   if (work->plan.change_count == 0) {

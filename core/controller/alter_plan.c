@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "controller/alter_plan_private.h"
+#include "controller/topic_plan.h"
 #include "metadata/client_metrics_config.h"
 #include "metadata/config_edit.h"
 #include "metadata/topic_name.h"
@@ -197,7 +198,8 @@ static int16_t decide_topic(struct alter_decision *decision, struct alter_change
       overrides[override_count++] = *entry;
     }
   }
-  if (topic_config_resolve(&decision->context->config->topic, overrides, override_count, &config, message) < 0) {
+  if (topic_config_resolve(&decision->context->config->topic, overrides, override_count, &config, message) < 0 ||
+      topic_plan_check_config(decision->context->hooks, topic != NULL ? &topic->config : NULL, &config, message) < 0) {
     return alter_refuse(decision, WIRE_INVALID_CONFIG, message);
   }
   if (!topic) {

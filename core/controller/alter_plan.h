@@ -13,8 +13,9 @@
 
 /// What decisions depend on; all borrowed.
 struct alter_plan_context {
-  const struct metadata_image *image; ///< the cluster as it is
-  const struct broker_config *config; ///< in force: what is configured, with what was set at run time
+  const struct metadata_image *image;   ///< the cluster as it is
+  const struct broker_config *config;   ///< in force: what is configured, with what was set at run time
+  const struct controller_hooks *hooks; ///< for topic_plan_check_config(); NULL: nothing more is checked
 };
 
 /// What the metastore has of a resource.

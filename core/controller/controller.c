@@ -410,6 +410,7 @@ struct topic_plan_context controller_plan_context(const struct controller *contr
       .image = metadata_cache_get(controller->settings.cache),
       .config = controller->config,
       .make_id = uuid_random,
+      .hooks = &controller->settings.hooks,
   };
 }
 

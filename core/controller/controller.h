@@ -58,6 +58,11 @@ struct controller_hooks {
   /// Told the broker's configuration before logs are opened, and each time it has changed; borrowed during the call.
   /// May be NULL.
   void (*configured)(void *arg, const struct broker_config *config);
+  /// Checks who is to choose partitions where a topic gets the config luka.partitioner. May be NULL: anybody.
+  ///
+  /// @param message  a sentence on failure, CONFIG_MESSAGE_SIZE bytes
+  /// @return 0, ERR_CONFIG
+  int (*check_partitioner)(void *arg, const char *name, char *message);
   /// Told after each image was published; may be NULL.
   void (*published)(void *arg, const struct metadata_image *image);
 };

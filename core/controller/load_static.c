@@ -27,6 +27,7 @@ void loader_make_image(struct loader *loader)
 int loader_take_static(struct loader *loader, const struct metastore_op *ops, struct writes *writes)
 {
   const struct controller *controller = loader->controller;
+  // No hooks: blocks were checked with the configuration that they are part of.
   struct topic_plan_context context = {.image = loader->image, .config = controller->config, .make_id = uuid_random};
   return static_work_take(&loader->work, &context, controller, false, ops, writes);
 }

@@ -149,6 +149,7 @@ static void blocks_read(struct metastore_request *request)
   }
   struct topic_plan_context context = controller_plan_context(controller);
   context.config = work->config;
+  context.hooks = NULL; // blocks were checked with the configuration that they are part of, which is not in force yet
   context.image = work->base;
   struct writes writes = {.arena = reload->arena};
   if (static_work_take(&work->blocks, &context, controller, true, request->ops, &writes) < 0) {

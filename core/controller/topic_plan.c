@@ -283,6 +283,18 @@ static void copy_defaults(struct create_plan *plan, struct controller_new_topic 
   }
 }
 
+int topic_plan_check_config(const struct controller_hooks *hooks, const struct topic_config *old,
+                            const struct topic_config *config, char *message)
+{
+  const char *name = topic_config_partitioner(config);
+  const char *old_name = old != NULL ? topic_config_partitioner(old) : NULL;
+  if (hooks == NULL || hooks->check_partitioner == NULL || name == NULL ||
+      (old_name != NULL && strcmp(name, old_name) == 0)) {
+    return 0;
+  }
+  return hooks->check_partitioner(hooks->arg, name, message);
+}
+
 static struct metadata_topic *decide(struct create_plan *plan, struct controller_new_topic *topic)
 {
   char message[CONFIG_MESSAGE_SIZE];
@@ -298,7 +310,8 @@ static struct metadata_topic *decide(struct create_plan *plan, struct controller
     topic->configs = topic_plan_internal_configs(plan->context->config, plan->context->image, plan->arena, topic->name,
                                                  &topic->config_count);
   }
-  if (topic_config_resolve(defaults, topic->configs, topic->config_count, &config, message) < 0) {
+  if (topic_config_resolve(defaults, topic->configs, topic->config_count, &config, message) < 0 ||
+      topic_plan_check_config(plan->context->hooks, NULL, &config, message) < 0) {
     refuse(topic, WIRE_INVALID_CONFIG, arena_printf(plan->arena, "%s", message));
     return NULL;
   }

@@ -12,10 +12,18 @@ enum {
 
 /// What decisions depend on.
 struct topic_plan_context {
-  const struct metadata_image *image; ///< the cluster as it is
-  const struct broker_config *config; ///< defaults
-  void (*make_id)(struct uuid *id);   ///< makes a new topic id: uuid_random(), or a spec's
+  const struct metadata_image *image;   ///< the cluster as it is
+  const struct broker_config *config;   ///< defaults
+  void (*make_id)(struct uuid *id);     ///< makes a new topic id: uuid_random(), or a spec's
+  const struct controller_hooks *hooks; ///< for topic_plan_check_config(); NULL: nothing more is checked
 };
+
+/// Checks of a topic's resolved configs what the lists of configs do not know.
+///
+/// @param old  what the topic has now, which is not judged again; NULL: it is new
+/// @return 0, ERR_CONFIG with a sentence in `message`, CONFIG_MESSAGE_SIZE bytes
+int topic_plan_check_config(const struct controller_hooks *hooks, const struct topic_config *old,
+                            const struct topic_config *config, char *message);
 
 /// Decides on each topic of a request: fills in all results, and makes the topics that are to be created.
 ///

@@ -88,7 +88,11 @@ struct log_manager_hooks {
   /// The manager has flushed a log that acknowledges by what is on disk (flush.messages): more may be acknowledged now.
   /// Called on pool threads.
   void (*log_flushed)(void *arg, void *owner, struct log *log);
-  void *arg; ///< for all of them
+  /// Whether somebody else decides what retention deletes from a log: then it has been asked to, and log_delete_before()
+  /// is its business. Called on pool threads, inside the epoch, in each pass.
+  bool (*retention)(void *arg, void *owner, struct log *log, int64_t high_watermark);
+  void *retention_arg; ///< for `retention`
+  void *arg;           ///< for all others
 };
 
 /// What the directories' meta.properties say, all of which agree.

@@ -28,6 +28,7 @@ struct retention_pass {
   struct log_manager *mgr; ///< whose
   char *topic;             ///< owned
   int32_t partition;       ///< partition number
+  bool is_policy;          ///< a policy decides what is deleted
 };
 
 /// A flush that waits for the pool.
@@ -47,7 +48,8 @@ static void retention_work(void *work_arg, struct log *log, int64_t high_waterma
     if (expiration_ms > 0) {
       log_expire_producers(log, clock_wall_ms(), expiration_ms);
     }
-    int result = retention_run(log, pass->topic, pass->partition, clock_wall_ms(), high_watermark, &done);
+    int result =
+        pass->is_policy ? 0 : retention_run(log, pass->topic, pass->partition, clock_wall_ms(), high_watermark, &done);
     if (result < 0 && result != ERR_STORAGE_OFFLINE) {
       slog_warn("retention of %s-%" PRId32 " failed: %s", pass->topic, pass->partition, error_last()->message);
       log_manager_fail_dir(pass->mgr, log, result);
@@ -73,13 +75,19 @@ static void run_retention(struct log_manager *mgr)
     int64_t now_ms = clock_wall_ms();
     int64_t expiration_ms = atomic_load(&mgr->producer_expiration_ms);
     bool has_expired = expiration_ms > 0 && log_has_expired_producers(entry->log, now_ms, expiration_ms);
-    if (high_watermark < 0 || (!has_expired && !retention_is_due(entry->log, now_ms, high_watermark))) {
+    if (high_watermark < 0) {
+      continue;
+    }
+    bool is_policy = mgr->hooks.retention != NULL &&
+                     mgr->hooks.retention(mgr->hooks.retention_arg, entry->owner, entry->log, high_watermark);
+    if (!has_expired && (is_policy || !retention_is_due(entry->log, now_ms, high_watermark))) {
       continue;
     }
     struct retention_pass *pass = mem_zalloc(sizeof *pass);
     pass->mgr = mgr;
     pass->topic = mem_strdup(entry->topic);
     pass->partition = entry->partition;
+    pass->is_policy = is_policy;
     mgr->hooks.with_appender(mgr->hooks.arg, entry->owner, entry->log, retention_work, pass);
   }
   log_entries_release(mgr, entries, count);

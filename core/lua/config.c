@@ -211,6 +211,7 @@ static void config_take(lua_State *vm, struct lua_config *config)
   config->workers = (int)config_integer(vm, "workers");
   config->lua_memory_bytes = config_integer(vm, "lua_memory");
   config->lua_budget_ms = (int)config_integer(vm, "lua_budget_ms");
+  config->lua_shared_memory_bytes = config_integer(vm, "lua_shared_memory");
   config->log_dir_reserve_bytes = config_integer(vm, "log_dir_reserve_bytes");
   config->log_level = -1;
   lua_getfield(vm, -1, "unsafe");

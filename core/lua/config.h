@@ -55,6 +55,7 @@ struct lua_config {
   int workers;                            ///< 0: one per core
   int64_t lua_memory_bytes;               ///< cap of each of the broker's Lua states; the evaluation has its own
   int lua_budget_ms;                      ///< how long one call into them may take
+  int64_t lua_shared_memory_bytes;        ///< bound of all shared dictionaries together (policy/shared.h)
   bool is_unsafe;                         ///< functions may use os.execute, io and ffi
   int log_level;                          ///< enum slog_level; -1: not set
   int64_t log_dir_reserve_bytes;          ///< free space at which a log directory takes no more writes

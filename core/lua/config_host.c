@@ -17,6 +17,7 @@
 #include "metadata/topic_name.h"
 #include "network/listener.h"
 #include "os/stream.h"
+#include "policy/partitioners.h"
 #include "policy/policy.h"
 #include "wire/codec.h"
 
@@ -90,6 +91,17 @@ static int host_is_builtin_partitioner(lua_State *vm)
   const char *name = luaL_checklstring(vm, 1, &length);
   lua_pushboolean(vm, policy_set_named(NULL, name, length) != NULL);
   return 1;
+}
+
+/// check_partitioner(name): what is wrong with what a built-in partitioner is told, or nil
+static int host_check_partitioner(lua_State *vm)
+{
+  char message[CONFIG_MESSAGE_SIZE];
+  struct policy_choice choice;
+  size_t length = 0;
+  const char *name = luaL_checklstring(vm, 1, &length);
+  return host_verdict(
+      vm, policy_choice_read(name, length, &choice, message, sizeof message) == ERR_CONFIG ? ERR_CONFIG : 0, message);
 }
 
 /// Whether a file is nothing that a reload may read.
@@ -245,6 +257,7 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"log", host_log},
       {"apis", host_apis},
       {"is_builtin_partitioner", host_is_builtin_partitioner},
+      {"check_partitioner", host_check_partitioner},
       {"read", host_read},
       {"check_broker", host_check_broker},
       {"check_topic", host_check_topic},

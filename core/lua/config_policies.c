@@ -89,6 +89,7 @@ static void policies_take_list(lua_State *vm, struct config_policies *made)
       }
     }
     policy->name = policies_text(vm, made, "name", NULL);
+    policy->label = policies_text(vm, made, "label", NULL);
     policy->source = policies_text(vm, made, "source", NULL);
     lua_getfield(vm, -1, "line");
     policy->line = (int)lua_tointeger(vm, -1);

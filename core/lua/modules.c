@@ -11,9 +11,11 @@
 #include "lua/native_config_defs.h"
 #include "lua/native_clock.h"
 #include "lua/native_file.h"
+#include "lua/native_hash.h"
 #include "lua/native_json.h"
 #include "lua/native_library.h"
 #include "lua/native_record.h"
+#include "lua/native_shared.h"
 #include "lua/native_text.h"
 #include "os/file.h"
 
@@ -27,9 +29,11 @@ static const struct {
     {"luka.native.config_defs", native_config_defs_open},
     {"luka.native.clock", native_clock_open},
     {"luka.native.file", native_file_open},
+    {"luka.native.hash", native_hash_open},
     {"luka.native.json", native_json_open},
     {"luka.native.library", native_library_open},
     {"luka.native.record", native_record_open},
+    {"luka.native.shared", native_shared_open},
     {"luka.native.text", native_text_open},
 };
 

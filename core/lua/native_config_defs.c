@@ -45,6 +45,7 @@ static const char *native_kind(enum config_type type)
     case CONFIG_LIST:
       return "list";
     case CONFIG_TEXT:
+    case CONFIG_NAME:
       break;
   }
   return "text";

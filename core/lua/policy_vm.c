@@ -15,7 +15,10 @@
 #include "lua/config.h"
 #include "lua/modules.h"
 #include "lua/policy_vm_private.h"
+#include "lua/policy_vm_segment.h"
 #include "lua/value.h"
+
+enum { VM_ARCHIVE_BUDGET_MS = 60000 }; ///< processor time of an archive, which may copy gigabytes; nobody waits for it
 
 /// Registry key of the function that runs a policy: run(number, argument).
 #define VM_RUN "luka.policy.run"
@@ -381,25 +384,17 @@ struct vm_segment_job {
   bool goes;                            ///< out: what the function returned is true
 };
 
-static void vm_set_number(lua_State *vm, const char *name, int64_t value)
+/// What a function about segments has returned: true or false, or nothing. An archive's nothing lets the segment go, as
+/// only false keeps it.
+static void vm_take_verdict(lua_State *vm, struct vm_segment_job *job)
 {
-  lua_value_set_int64(vm, name, value);
-}
-
-static void vm_push_segment(lua_State *vm, const struct policy_segment *segment)
-{
-  lua_createtable(vm, 0, 8);
-  vm_set_text(vm, "topic", segment->topic, strlen(segment->topic));
-  vm_set_text(vm, "path", segment->path, strlen(segment->path));
-  vm_set_number(vm, "partition", segment->partition);
-  vm_set_number(vm, "base_offset", segment->base_offset);
-  vm_set_number(vm, "next_offset", segment->next_offset);
-  vm_set_number(vm, "size", segment->size_bytes);
-  vm_set_number(vm, "age", segment->age_ms);
-  lua_createtable(vm, 0, 2);
-  vm_set_number(vm, "size", segment->log_bytes);
-  vm_set_number(vm, "segments", segment->log_segments);
-  lua_setfield(vm, -2, "log");
+  int type = lua_type(vm, -1);
+  if (type != LUA_TBOOLEAN && type != LUA_TNIL) {
+    job->job.has_failed = true;
+    snprintf(job->job.text, sizeof job->job.text, "has to return true or false, not a %s", lua_typename(vm, type));
+    return;
+  }
+  job->goes = type == LUA_TNIL ? job->job.vm->call.policy->kind == POLICY_ARCHIVE : lua_toboolean(vm, -1);
 }
 
 static int vm_run_segment(lua_State *vm)
@@ -408,10 +403,10 @@ static int vm_run_segment(lua_State *vm)
   lua_settop(vm, 0);
   lua_getfield(vm, LUA_REGISTRYINDEX, VM_RUN);
   lua_pushinteger(vm, job->job.vm->call.policy->index + 1);
-  vm_push_segment(vm, job->segment);
+  policy_vm_push_segment(vm, job->segment);
   int status = lua_pcall(vm, 2, 1, 0);
   if (status == 0) {
-    job->goes = lua_toboolean(vm, -1);
+    vm_take_verdict(vm, job);
   } else {
     vm_take_error(vm, status, &job->job);
   }
@@ -426,7 +421,15 @@ static int vm_segment(struct policy_vm *base, const struct policy *policy, const
   struct vm_segment_job job = {.job = {.vm = vm}, .segment = segment};
   vm_begin(vm, policy, &batch);
   atomic_fetch_add_explicit(&vm->base.progress.record, 1, memory_order_relaxed); // a budget of its own
+  struct lua_state *state = vm->states[policy->is_compiled ? POLICY_VM_COMPILED : POLICY_VM_INTERPRETED];
+  bool copies = policy->kind == POLICY_ARCHIVE && vm->set->budget_ms < VM_ARCHIVE_BUDGET_MS;
+  if (copies) {
+    lua_state_set_limits(state, (size_t)vm->set->memory_bytes, 0, VM_ARCHIVE_BUDGET_MS);
+  }
   int result = vm_call(vm, &job.job, vm_run_segment, failure);
+  if (copies) {
+    lua_state_set_limits(state, (size_t)vm->set->memory_bytes, 0, vm->set->budget_ms);
+  }
   if (result == 0) {
     *goes = job.goes;
   }

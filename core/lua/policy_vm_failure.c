@@ -85,6 +85,18 @@ static bool failure_has_place(const struct policy_set *set, const char *text, co
   return false;
 }
 
+/// What follows a place in our own Lua code, which is there when the user's function ended in a tail call: "luka/x.lua:7: ".
+static const char *failure_skip_place(const char *text)
+{
+  static const char prefix[] = "luka/";
+  const char *colon = strncmp(text, prefix, sizeof prefix - 1) == 0 ? strchr(text, ':') : NULL;
+  if (colon == NULL || !isdigit((unsigned char)colon[1])) {
+    return text;
+  }
+  const char *end = colon + 1 + strspn(colon + 1, "0123456789");
+  return end[0] == ':' && end[1] == ' ' ? end + 2 : text;
+}
+
 void policy_vm_fail(const struct policy_call *call, const struct policy_set *set, const char *text, int32_t index,
                     struct policy_failure *failure)
 {
@@ -104,6 +116,7 @@ void policy_vm_fail(const struct policy_call *call, const struct policy_set *set
     snprintf(place, sizeof place, "%.*s", FAILURE_PATH_MAX, source);
   } else {
     snprintf(place, sizeof place, "%.*s:%d: ", FAILURE_PATH_MAX, source, policy->line);
+    rest = failure_skip_place(text);
   }
   char line[sizeof about + sizeof place + LUA_STATE_TEXT_SIZE + 64];
   snprintf(line, sizeof line, "%s %s: %s%s", policy_kind_name(policy->kind), about, place, rest);

@@ -349,11 +349,17 @@ static int state_open(lua_State *vm)
       {LUA_OSLIBNAME, luaopen_os},
       {LUA_DBLIBNAME, luaopen_debug},
   };
-  luaJIT_setmode(vm, 0, LUAJIT_MODE_ENGINE | (lua_state_of(vm)->limits.is_compiled ? LUAJIT_MODE_ON : LUAJIT_MODE_OFF));
+  bool is_compiled = lua_state_of(vm)->limits.is_compiled;
+  luaJIT_setmode(vm, 0, LUAJIT_MODE_ENGINE | (is_compiled ? LUAJIT_MODE_ON : LUAJIT_MODE_OFF));
   lua_gc(vm, LUA_GCSETPAUSE, STATE_GC_PAUSE);
   for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
     lua_pushcfunction(vm, libraries[i].func);
     lua_pushstring(vm, libraries[i].name);
+    lua_call(vm, 1, 0);
+  }
+  if (is_compiled) {
+    lua_pushcfunction(vm, luaopen_jit); // which is where the compiler gets its parameters
+    lua_pushliteral(vm, LUA_JITLIBNAME);
     lua_call(vm, 1, 0);
   }
   lua_modules_open(vm);

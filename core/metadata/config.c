@@ -35,6 +35,7 @@ const char *config_type_name(enum config_type type)
       return "LIST";
     case CONFIG_ENUM:
     case CONFIG_TEXT:
+    case CONFIG_NAME:
       break;
   }
   return "STRING";
@@ -92,6 +93,7 @@ const char *config_describe(const struct config_def *def, char *text, size_t siz
       snprintf(text, size, "a list of texts");
       return text;
     case CONFIG_TEXT:
+    case CONFIG_NAME:
       snprintf(text, size, "a text");
       return text;
     case CONFIG_INT:
@@ -259,6 +261,22 @@ static int set_enum(const struct config_def *def, const char *text, void *field,
   }
   if (field) {
     *(int32_t *)field = place;
+  }
+  return 0;
+}
+
+static int set_name(const struct config_def *def, const char *text, char *field, char *message)
+{
+  size_t length = 0;
+  const char *at = trim(text, &length);
+  if (length >= CONFIG_NAME_SIZE) {
+    char why[64];
+    snprintf(why, sizeof why, "it may have %d bytes at most", CONFIG_NAME_SIZE - 1);
+    return refuse(def, text, message, why);
+  }
+  if (field) {
+    memset(field, 0, CONFIG_NAME_SIZE);
+    memcpy(field, at, length);
   }
   return 0;
 }
@@ -442,6 +460,8 @@ int config_set(const struct config_def *def, const char *text, void *values, cha
       return set_replicas(def, text, message);
     case CONFIG_LIST:
       return set_list(def, text, message);
+    case CONFIG_NAME:
+      return set_name(def, text, field, message);
     case CONFIG_TEXT:
       break;
   }

@@ -19,6 +19,7 @@ enum config_type {
   CONFIG_REPLICAS, ///< partition:broker pairs or "*"; checked, not kept in the struct
   CONFIG_LIST,     ///< any texts, none of them empty, separated by commas; not kept in the struct
   CONFIG_TEXT,     ///< any text; not kept in the struct
+  CONFIG_NAME,     ///< char[CONFIG_NAME_SIZE]: a text that is kept, without blanks around it
 };
 
 /// Where a value comes from; the numbers of Kafka's wire.
@@ -34,7 +35,7 @@ enum config_source {
   CONFIG_SOURCE_GROUP = 8,          ///< set on a group
 };
 
-enum { CONFIG_MESSAGE_SIZE = 1024, CONFIG_VALID_MAX = 8 };
+enum { CONFIG_MESSAGE_SIZE = 1024, CONFIG_VALID_MAX = 8, CONFIG_NAME_SIZE = 256 };
 
 // The member of a struct of values for a config of each type.
 #define CONFIG_C_BOOL(field) bool field;
@@ -47,6 +48,7 @@ enum { CONFIG_MESSAGE_SIZE = 1024, CONFIG_VALID_MAX = 8 };
 #define CONFIG_C_REPLICAS(field)
 #define CONFIG_C_LIST(field)
 #define CONFIG_C_TEXT(field)
+#define CONFIG_C_NAME(field) char field[CONFIG_NAME_SIZE];
 
 /// One config.
 struct config_def {

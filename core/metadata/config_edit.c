@@ -209,6 +209,7 @@ const char *config_shown_text(struct arena *arena, const struct config_def *def,
       parts = split(arena, copy, 0);
       return join(arena, &parts);
     case CONFIG_ENUM:
+    case CONFIG_NAME:
       return copy;
     case CONFIG_TEXT:
       break;

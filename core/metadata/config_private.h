@@ -23,3 +23,4 @@
 #define CONFIG_AT_REPLICAS(type, field) 0
 #define CONFIG_AT_LIST(type, field) 0
 #define CONFIG_AT_TEXT(type, field) 0
+#define CONFIG_AT_NAME(type, field) offsetof(struct type, field)

@@ -33,6 +33,12 @@ void topic_config_defaults_create(struct topic_config_defaults *defaults)
   }
 }
 
+const char *topic_config_partitioner(const struct topic_config *config)
+{
+  const char *name = config->luka_partitioner;
+  return name[0] == '\0' || strcmp(name, "none") == 0 ? NULL : name;
+}
+
 int topic_config_find(const char *name)
 {
   return config_find(definitions, TOPIC_CONFIG_COUNT, name);
@@ -110,7 +116,7 @@ void topic_config_lay(const struct topic_config_defaults *defaults, const struct
   }
 }
 
-/// Compares a member; texts have none.
+/// Compares a member; texts that are not kept have none.
 #define SAME_VALUE(field) is_same = is_same && left->field == right->field;
 #define SAME_BOOL(field) SAME_VALUE(field)
 #define SAME_INT(field) SAME_VALUE(field)
@@ -122,6 +128,7 @@ void topic_config_lay(const struct topic_config_defaults *defaults, const struct
 #define SAME_REPLICAS(field)
 #define SAME_LIST(field)
 #define SAME_TEXT(field)
+#define SAME_NAME(field) is_same = is_same && strcmp(left->field, right->field) == 0;
 
 bool topic_config_equal(const struct topic_config *left, const struct topic_config *right)
 {

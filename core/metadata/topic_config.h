@@ -35,7 +35,7 @@ enum topic_config_index {
 #include "metadata/topic_config_list.h"
 #undef TOPIC_CONFIG_X
   TOPIC_CONFIG_COUNT,
-  TOPIC_CONFIG_KAFKA_COUNT = TOPIC_CONFIG_luka_producer_type, ///< Kafka's own come first
+  TOPIC_CONFIG_KAFKA_COUNT = TOPIC_CONFIG_luka_partitioner, ///< Kafka's own come first
 };
 
 /// What a topic without overrides has: the broker's configs of that meaning, or Kafka's defaults.
@@ -45,6 +45,9 @@ struct topic_config_defaults {
   uint8_t source[TOPIC_CONFIG_COUNT];   ///< enum config_source: static broker or default
   bool is_remote_storage_on;            ///< always false until tiered storage exists
 };
+
+/// What luka.partitioner says, or NULL: producers choose partitions. Borrowed from the config.
+const char *topic_config_partitioner(const struct topic_config *config);
 
 /// The definitions, TOPIC_CONFIG_COUNT of them.
 const struct config_def *topic_config_defs(void);

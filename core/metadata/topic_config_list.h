@@ -79,6 +79,8 @@ TOPIC_CONFIG_X(LONG, segment_ms, "segment.ms", "604800000", 1, NO_MAX, VALID_ANY
   "Age at which a segment is closed though it is not full.")
 TOPIC_CONFIG_X(BOOL, unclean_leader_election_enable, "unclean.leader.election.enable", "false", NO_MIN, NO_MAX, VALID_ANY, "unclean.leader.election.enable",
   "Whether a replica outside the ISR may become leader as the last resort, losing records.")
+TOPIC_CONFIG_X(NAME, luka_partitioner, "luka.partitioner", "none", NO_MIN, NO_MAX, VALID_ANY, NULL,
+  "Who chooses the partition of each record, whatever the producer addressed: `none` (the producer), one of `murmur2`, `consistent`, `round_robin`, `sticky`, `header:NAME`, `range:BOUND,...`, or a name given by `policy.partitioner`.")
 TOPIC_CONFIG_X(ENUM, luka_producer_type, "luka.producer.type", "async", NO_MIN, NO_MAX, VALID("async", "sync"), "luka.producer.type",
   "When a write is acknowledged: `async` from the page cache, `sync` once it is on the disk of every in-sync replica.")
 TOPIC_CONFIG_X(ENUM, luka_validate, "luka.validate", "header", NO_MIN, NO_MAX, VALID("header", "full"), "luka.validate",

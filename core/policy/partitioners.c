@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/uuid.h"
+#include "policy/policy.h"
 #include "record/batch.h"
 #include "record/iterate.h"
 
@@ -95,6 +96,32 @@ int policy_choice_read(const char *text, size_t size, struct policy_choice *out,
     return 0;
   }
   return ERR_NOT_FOUND;
+}
+
+int policy_check_partitioner(const struct policy_set *set, const char *name, char *message, size_t message_size)
+{
+  char fault[256];
+  struct policy_choice choice;
+  size_t length = strlen(name);
+  int result = policy_choice_read(name, length, &choice, fault, sizeof fault);
+  if (result == 0) {
+    return 0;
+  }
+  if (result == ERR_CONFIG) {
+    snprintf(message, message_size, "Invalid value %s for configuration luka.partitioner: %s", name, fault);
+    return ERR_CONFIG;
+  }
+  if (policy_set_named(set, name, length) != NULL) {
+    return 0;
+  }
+  size_t used = (size_t)snprintf(message, message_size,
+                                 "Invalid value %s for configuration luka.partitioner: there is no partitioner of that "
+                                 "name. There are: none, %s",
+                                 name, policy_choice_names());
+  for (int i = 0; set != NULL && i < set->named_count && used < message_size; i++) {
+    used += (size_t)snprintf(message + used, message_size - used, ", %s", set->named[i]->name);
+  }
+  return ERR_CONFIG;
 }
 
 // ---- turns ----

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct batch_header;
+struct policy_set;
 struct record_view;
 struct uuid;
 
@@ -53,6 +54,14 @@ int policy_choice_read(const char *text, size_t size, struct policy_choice *out,
 
 /// The names of ours for messages: "murmur2, consistent, ...".
 const char *policy_choice_names(void);
+
+/// Checks what luka.partitioner says: one of ours with an argument that makes sense, or a name that the configuration
+/// gives.
+///
+/// @param set      in force, NULL: the user has no policies
+/// @param message  a sentence as Kafka's of configs on failure, which lists the names that there are
+/// @return 0, ERR_CONFIG
+int policy_check_partitioner(const struct policy_set *set, const char *name, char *message, size_t message_size);
 
 /// The turn of a batch. On the thread of `turns`.
 ///

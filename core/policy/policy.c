@@ -149,6 +149,16 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
   return ours;
 }
 
+bool policy_set_has_records(const struct policy_set *set)
+{
+  for (int i = 0; set != NULL && i < set->policy_count; i++) {
+    if (set->policies[i].kind <= POLICY_WHERE) {
+      return true;
+    }
+  }
+  return false;
+}
+
 const char *policy_kind_name(enum policy_kind kind)
 {
   static const char *const names[POLICY_KINDS] = {"partitioner", "transform", "transform_fetch", "where",

@@ -50,6 +50,7 @@ struct policy {
   enum policy_kind kind; ///< what it is for
   const char *name;      ///< of a named one "by_region", of a hook "topic.create", of a request "Fetch", of a timer
                          ///< "every 300000 ms", of `where` the view's; "placement"; otherwise the topic's name
+  const char *label;     ///< as config.lua has it: `topic "clicks".transform`; NULL: built in
   const char *source;    ///< file in which the function stands; NULL: built in
   int line;              ///< its first line there
   int index;             ///< its place in the set, by which a VM knows it; -1: built in
@@ -141,6 +142,9 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
 
 /// A view by its name; NULL: no such.
 const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length);
+
+/// Whether it has functions that are called for records: those need a VM on each runner.
+bool policy_set_has_records(const struct policy_set *set);
 
 /// What a kind is called, "transform_fetch". For ever.
 const char *policy_kind_name(enum policy_kind kind);

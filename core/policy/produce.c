@@ -238,6 +238,46 @@ static int produce_fail(struct policy_produce *op, int result, const char *text)
   return result;
 }
 
+/// Finds who chooses partitions: what the topic's config says, or else the configuration.
+///
+/// @param[out] partitioner  NULL: the client does
+static int produce_find_partitioner(struct policy_produce *op, const struct policy_set *set,
+                                    const struct policy_topic *policies, const struct policy **partitioner,
+                                    struct policy_choice *choice)
+{
+  const char *name = topic_config_partitioner(&op->topic->config);
+  *partitioner = policies != NULL ? policies->partitioner : NULL;
+  if (name != NULL) {
+    *partitioner = policy_set_named(set, name, strlen(name));
+  }
+  char text[POLICY_TEXT_SIZE];
+  if (name != NULL && *partitioner == NULL) {
+    snprintf(text, sizeof text,
+             "luka.partitioner=%.128s of topic %s: the configuration has no partitioner of that name", name,
+             op->addressed->topic);
+    return produce_fail(op, ERR_POLICY_VIOLATION, text);
+  }
+  if (*partitioner != NULL && (*partitioner)->builtin >= 0) {
+    const char *ours = name != NULL ? name : (*partitioner)->name;
+    char message[POLICY_TEXT_SIZE / 2];
+    if (policy_choice_read(ours, strlen(ours), choice, message, sizeof message) < 0) {
+      snprintf(text, sizeof text, "luka.partitioner of topic %s: %s", op->addressed->topic, message);
+      return produce_fail(op, ERR_POLICY_VIOLATION, text);
+    }
+  }
+  return 0;
+}
+
+/// Asks one of our partitioners.
+static void produce_choose_ours(struct policy_produce *op, const struct policy_choice *choice,
+                                const struct batch_records *records)
+{
+  uint32_t turn =
+      policy_turn(&op->job.scratch->turns, choice, &op->addressed->topic_id, op->addressed->index, &op->verdict.header);
+  op->chosen = mem_array((size_t)records->count, sizeof *op->chosen);
+  policy_choose(choice, turn, records->records, records->count, op->topic->partition_count, op->chosen);
+}
+
 /// Asks the partitioner, unless it has been asked before.
 ///
 /// @return 0; ERR_CLOSED: abandoned; another: the error
@@ -408,17 +448,25 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
   TRY(produce_prepare(op));
   TRY(produce_find_topic(op));
   const struct policy_topic *policies = policy_set_topic(set, op->addressed->topic, strlen(op->addressed->topic));
-  // A batch without records has nothing to choose for.
-  bool has_records = op->verdict.header.record_count > 0;
-  const struct policy *partitioner = policies != NULL && has_records ? policies->partitioner : NULL;
-  const struct policy *transform = policies != NULL && has_records ? policies->transform : NULL;
+  const struct policy *partitioner = NULL;
+  const struct policy *transform = policies != NULL ? policies->transform : NULL;
+  struct policy_choice choice = {0};
+  TRY(produce_find_partitioner(op, set, policies, &partitioner, &choice));
+  if (op->verdict.header.record_count == 0) {
+    partitioner = NULL; // nothing to choose for
+    transform = NULL;
+  }
   struct batch_records *records = NULL;
   if (partitioner != NULL || transform != NULL) {
     records = &op->job.scratch->records;
     TRY(batch_records_open(records, op->bytes, op->size, (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO));
   }
   if (partitioner != NULL) {
-    TRY(produce_choose(op, vm, partitioner, records));
+    if (partitioner->builtin >= 0) {
+      produce_choose_ours(op, &choice, records);
+    } else {
+      TRY(produce_choose(op, vm, partitioner, records));
+    }
     TRY(produce_divide(op, records, transform != NULL));
   } else {
     produce_make_only(op, op->addressed->index);

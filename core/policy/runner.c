@@ -20,7 +20,8 @@
 #include "policy/choices.h"
 
 enum {
-  RUNNER_LOOK_MS = 100, // between two looks at runners that have jobs
+  RUNNER_LOOK_MS = 100,       // between two looks at runners that have jobs
+  RUNNER_SLOW_STOP_MS = 3000, // for the slow runner to come to an end when the broker stops
 };
 
 enum policy_job_state { JOB_WAITS, JOB_RUNS, JOB_CALLS, JOB_DONE, JOB_ABANDONED };
@@ -71,21 +72,21 @@ struct policy_runner {
 };
 
 struct policy_runners {
-  _Atomic(int) refs;          ///< the owner's, and one for each thread
-  _Atomic(int) lost;          ///< threads that have not come back
-  _Atomic(bool) is_needed;    ///< see policy_runners_are_needed()
-  _Atomic(bool) is_watching;  ///< the timer runs, or the mail that starts it is on its way
-  bool has_policies;          ///< the latest set has some of the user's. Control thread
-  pthread_mutex_t lock;       ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
-  pthread_cond_t ended;       ///< `alive` has changed
-  int alive;                  ///< threads that serve a queue
-  bool is_stopped;            ///< what lost threads have stays with them
-  struct event_loop *control; ///< whose timer watches
-  struct policy_cache *cache; ///< where sets are found
-  struct timer watch;         ///< looks. Control thread
-  struct mail watch_mail;     ///< has it started
-  int count;                  ///< runners
-  struct policy_runner runners[];
+  _Atomic(int) refs;              ///< the owner's, and one for each thread
+  _Atomic(int) lost;              ///< threads that have not come back
+  _Atomic(bool) is_needed;        ///< see policy_runners_are_needed()
+  _Atomic(bool) is_watching;      ///< the timer runs, or the mail that starts it is on its way
+  bool has_policies;              ///< the latest set has some of the user's. Control thread
+  pthread_mutex_t lock;           ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
+  pthread_cond_t ended;           ///< `alive` has changed
+  int alive;                      ///< threads that serve a queue
+  bool is_stopped;                ///< what lost threads have stays with them
+  struct event_loop *control;     ///< whose timer watches
+  struct policy_cache *cache;     ///< where sets are found
+  struct timer watch;             ///< looks. Control thread
+  struct mail watch_mail;         ///< has it started
+  int count;                      ///< runners, without the slow one
+  struct policy_runner runners[]; ///< the last one is the slow one
 };
 
 static void *runner_run(void *arg);
@@ -100,6 +101,21 @@ static void runners_unref(struct policy_runners *runners)
 }
 
 // ---- threads ----
+
+/// Waits for a moment, or until a thread has ended.
+static void runners_wait_ended(struct policy_runners *runners, int64_t ms)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += (long)ms * 1000000;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  pthread_mutex_lock(&runners->lock);
+  if (runners->alive > 0) {
+    pthread_cond_timedwait(&runners->ended, &runners->lock, &until);
+  }
+  pthread_mutex_unlock(&runners->lock);
+}
 
 static void runner_count_alive(struct policy_runners *runners, int by)
 {
@@ -142,6 +158,12 @@ static void runner_deliver(struct mail *mail)
 
 static void runner_post(struct policy_job *job)
 {
+  if (job->reply == NULL) {
+    epoch_enter();
+    job->done(job, false);
+    epoch_leave();
+    return;
+  }
   job->mail.run = runner_deliver;
   event_loop_post(job->reply, &job->mail);
 }
@@ -154,7 +176,7 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   thread->version = runner->version;
   pthread_mutex_unlock(&runner->lock);
   struct policy_vm *vm = NULL;
-  int result = set != NULL && set->source_count > 0 ? set->new_vm(set, &vm) : 0;
+  int result = policy_set_has_records(set) ? set->new_vm(set, &vm) : 0;
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,
@@ -250,7 +272,6 @@ static void scratch_destroy(struct policy_scratch *scratch)
   batch_records_close(&scratch->share);
   batch_split_destroy(&scratch->split);
   arena_destroy(&scratch->arena);
-  mem_free(scratch->chosen);
 }
 
 static void *runner_run(void *arg)
@@ -337,23 +358,21 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
   return runner_end_call(job, policy, batch->count, start_ns, result, failure);
 }
 
-// ---- the watch: control thread ----
-
-static const char *policy_kind_text(enum policy_kind kind)
+int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
+                       const struct policy_segment *segment, bool *goes, struct policy_failure *failure)
 {
-  switch (kind) {
-    case POLICY_PARTITIONER:
-      return "partitioner";
-    case POLICY_TRANSFORM:
-      return "transform";
-    case POLICY_TRANSFORM_FETCH:
-      return "transform_fetch";
-    case POLICY_WHERE:
-      return "where of view";
-    default:
-      return "policy";
+  TRY(runner_begin_call(job, policy, failure));
+  int64_t start_ns = clock_mono_ns();
+  int result = vm->class->segment(vm, policy, segment, goes, failure);
+  int state = JOB_CALLS;
+  if (!atomic_compare_exchange_strong(&job->state, &state, JOB_RUNS)) {
+    return ERR_CLOSED;
   }
+  policy_count(policy, 1, clock_mono_ns() - start_ns, result < 0 ? failure->text : NULL);
+  return result;
 }
+
+// ---- the watch: control thread ----
 
 /// Takes the queue from a thread that is stuck in a call. Holding the runner's lock.
 static void runner_abandon(struct policy_runners *runners, struct policy_runner *runner, int64_t stuck_ms)
@@ -368,14 +387,14 @@ static void runner_abandon(struct policy_runners *runners, struct policy_runner 
   job->result = ERR_SCRIPT;
   job->failure.index = -1;
   snprintf(job->failure.text, sizeof job->failure.text, "%s %s: %s:%d: has not returned for %lld ms",
-           policy_kind_text(policy->kind), policy->name, policy->source != NULL ? policy->source : "built in",
+           policy_kind_name(policy->kind), policy->name, policy->source != NULL ? policy->source : "built in",
            policy->line, (long long)stuck_ms);
   policy_count(policy, 0, 0, job->failure.text);
   slog_error("%s: its thread is given up, %d %s not come back so far", job->failure.text, lost,
              lost == 1 ? "has" : "have");
   if (lost >= POLICY_LOST_MAX) {
     atomic_store(&policy->counters->is_off, true);
-    slog_error("%s %s is off until the next reload", policy_kind_text(policy->kind), policy->name);
+    slog_error("%s %s is off until the next reload", policy_kind_name(policy->kind), policy->name);
   }
   runner->thread = NULL;
   runner_count_alive(runners, -1);
@@ -475,7 +494,7 @@ static void runners_start_watch(struct mail *mail)
 struct policy_runners *policy_runners_new(int count, struct event_loop *control, struct policy_cache *cache)
 {
   CHECK(count > 0);
-  struct policy_runners *runners = mem_zalloc(sizeof *runners + (size_t)count * sizeof runners->runners[0]);
+  struct policy_runners *runners = mem_zalloc(sizeof *runners + ((size_t)count + 1) * sizeof runners->runners[0]);
   atomic_init(&runners->refs, 1);
   runners->control = control;
   runners->cache = cache;
@@ -483,7 +502,7 @@ struct policy_runners *policy_runners_new(int count, struct event_loop *control,
   runners->watch_mail.run = runners_start_watch;
   pthread_mutex_init(&runners->lock, NULL);
   pthread_cond_init(&runners->ended, NULL);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i <= count; i++) {
     struct policy_runner *runner = &runners->runners[i];
     runner->index = i;
     runner->choices = policy_choices_new();
@@ -494,18 +513,44 @@ struct policy_runners *policy_runners_new(int count, struct event_loop *control,
   return runners;
 }
 
+/// Gives the slow runner a while to come to an end: what it is at may take hours. Then it is left alone.
+static void runners_wait_slow(struct policy_runners *runners)
+{
+  struct policy_runner *slow = &runners->runners[runners->count];
+  int64_t end_ms = clock_mono_ms() + RUNNER_SLOW_STOP_MS;
+  for (;;) {
+    pthread_mutex_lock(&slow->lock);
+    struct runner_thread *thread = slow->thread;
+    int state = JOB_CALLS;
+    bool is_left = thread != NULL && clock_mono_ms() >= end_ms && thread->job != NULL &&
+                   atomic_compare_exchange_strong(&thread->job->state, &state, JOB_ABANDONED);
+    if (is_left) {
+      slog_warn("policies: a segment's policy does not come to an end, and is left to itself");
+      atomic_fetch_add(&runners->lost, 1);
+      slow->thread = NULL;
+      runner_count_alive(runners, -1);
+    }
+    pthread_mutex_unlock(&slow->lock);
+    if (thread == NULL || is_left) {
+      return;
+    }
+    runners_wait_ended(runners, RUNNER_LOOK_MS);
+  }
+}
+
 void policy_runners_stop(struct policy_runners *runners)
 {
   if (runners == NULL) {
     return;
   }
-  for (int i = 0; i < runners->count; i++) {
+  for (int i = 0; i <= runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
     pthread_mutex_lock(&runner->lock);
     runner->is_ending = true;
     pthread_cond_signal(&runner->arrived);
     pthread_mutex_unlock(&runner->lock);
   }
+  runners_wait_slow(runners);
   pthread_mutex_lock(&runners->lock);
   while (runners->alive > 0) {
     pthread_cond_wait(&runners->ended, &runners->lock);
@@ -519,9 +564,9 @@ void policy_runners_delete(struct policy_runners *runners)
   if (runners == NULL) {
     return;
   }
-  for (int i = 0; i < runners->count; i++) {
+  for (int i = 0; i <= runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
-    CHECK(runner->thread == NULL && list_is_empty(&runner->queue));
+    CHECK(runner->thread == NULL && (list_is_empty(&runner->queue) || i == runners->count));
     if (runner->latest != NULL) {
       policy_set_unref(runner->latest);
     }
@@ -535,14 +580,14 @@ void policy_runners_delete(struct policy_runners *runners)
 void policy_runners_reload(struct policy_runners *runners)
 {
   const struct policy_set *set = policy_cache_get(runners->cache);
-  runners->has_policies = set != NULL && set->source_count > 0;
-  for (int i = 0; i < runners->count; i++) {
+  runners->has_policies = policy_set_has_records(set);
+  for (int i = 0; i <= runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
     pthread_mutex_lock(&runner->lock);
     const struct policy_set *before = runner->latest;
     runner->latest = set != NULL ? policy_set_ref(set) : NULL;
     runner->version++;
-    if (runners->has_policies && runner->thread == NULL) {
+    if (runners->has_policies && runner->thread == NULL && i < runners->count) {
       runner_start(runners, runner); // a failure is logged, and tried again with the first job
     }
     pthread_cond_signal(&runner->arrived);
@@ -588,6 +633,24 @@ void policy_runners_submit(struct policy_runners *runners, const struct uuid *to
   if (!atomic_load(&runners->is_watching) && !atomic_exchange(&runners->is_watching, true)) {
     event_loop_post(runners->control, &runners->watch_mail);
   }
+}
+
+int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job)
+{
+  struct policy_runner *runner = &runners->runners[runners->count];
+  atomic_store_explicit(&job->state, JOB_WAITS, memory_order_relaxed);
+  pthread_mutex_lock(&runner->lock);
+  int result = runner->is_ending ? error_set(ERR_CLOSED, "the broker stops") : 0;
+  if (result == 0 && runner->thread == NULL) {
+    result = runner_start(runners, runner);
+  }
+  if (result == 0) {
+    runner->submitted++;
+    list_append(&runner->queue, &job->node);
+    pthread_cond_signal(&runner->arrived);
+  }
+  pthread_mutex_unlock(&runner->lock);
+  return result;
 }
 
 int policy_runners_lost(const struct policy_runners *runners)

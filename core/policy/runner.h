@@ -27,6 +27,7 @@
 #include "base/list.h"
 #include "base/uuid.h"
 #include "event/mail.h"
+#include "policy/partitioners.h"
 #include "policy/policy.h"
 #include "policy/vm.h"
 #include "record/split.h"
@@ -50,8 +51,7 @@ struct policy_scratch {
   struct batch_records share;   ///< of a share of it
   struct batch_split split;     ///< a batch that is divided
   struct arena arena;           ///< for what a VM makes
-  int32_t *chosen;              ///< partitions of records, owned
-  int32_t chosen_room;          ///< allocated
+  struct policy_turns turns;    ///< of batches that one of our partitioners divides here
 };
 
 /// Something to be done by a runner. On the heap of its own, as it may be abandoned: the runner's from submit until
@@ -106,9 +106,11 @@ bool policy_runners_are_needed(const struct policy_runners *runners);
 void policy_runners_submit(struct policy_runners *runners, const struct uuid *topic_id, int32_t partition,
                            struct policy_job *job);
 
-/// Queues a job at the runner for what may take minutes (`archive` copies a segment), which has a thread and a VM of
-/// its own and is not watched: it is started by the first such job. Any thread.
-void policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
+/// Queues a job at the runner for what may take minutes (`archive` copies a segment): it has a thread and a VM of its
+/// own, is started by the first such job, and nobody watches it. Any thread, inside the epoch.
+///
+/// @return 0; ERR_CLOSED when the broker stops, ERR_NOMEM ...: then the job is the caller's as before
+int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
 
 /// Whether two partitions of a topic have the same home.
 bool policy_runners_share_home(const struct policy_runners *runners, const struct uuid *topic_id, int32_t a, int32_t b);
@@ -124,6 +126,10 @@ int policy_job_partition(struct policy_job *job, struct policy_vm *vm, const str
 int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
                          const struct policy_batch *batch, const struct policy_client *client,
                          struct policy_output *output, struct policy_failure *failure);
+
+/// The same for policy_vm_class.segment, with a time that counts what it waits for.
+int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
+                       const struct policy_segment *segment, bool *goes, struct policy_failure *failure);
 
 /// Threads that did not come back so far, and have not yet. Any thread.
 int policy_runners_lost(const struct policy_runners *runners);

@@ -275,6 +275,9 @@ static int write_shares(struct batch_split *split, const struct batch_records *r
       split->shares[i].size = BATCH_HEADER_SIZE + split->shares[i].plain_size;
     }
   }
+  if (is_packed) {
+    record_buffer_trim(&split->out, 0); // codecs ask for more room than they need, and the batches may have to wait
+  }
   return finish_shares(split, records, producer_id, packing);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "replica/append.h"
+#include "replica/partition.h"
 
 /// The place of a partition's row. Partitions are heap blocks: the low bits of their addresses say little.
 static int append_gather_place(const struct partition *part)
@@ -59,11 +60,13 @@ void append_gather_submit(struct append_gather *gather)
   gather->used_count = 0;
 }
 
-void append_gather_submit_of(struct append_gather *gather, const struct partition *part)
+void append_gather_submit_topic(struct append_gather *gather, const struct uuid *topic_id)
 {
   CHECK(!gather->is_submitting);
-  struct append_row *row = &gather->rows[append_gather_place(part)];
-  if (row->part == part) {
-    append_row_submit(gather, row);
+  for (int i = 0; i < gather->used_count; i++) {
+    struct append_row *row = &gather->rows[gather->used[i]];
+    if (row->part != NULL && uuid_equal(&row->part->topic_id, topic_id)) {
+      append_row_submit(gather, row);
+    }
   }
 }

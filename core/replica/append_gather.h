@@ -18,6 +18,7 @@
 
 struct append_job;
 struct partition;
+struct uuid;
 
 enum {
   APPEND_GATHER_SLOTS = 64,         ///< partitions gathered for at a time, a power of two
@@ -55,5 +56,6 @@ void append_gather_add(struct append_gather *gather, struct partition *part, str
 /// ends.
 void append_gather_submit(struct append_gather *gather);
 
-/// Submits what was gathered for one partition: whoever goes another way to its appender must not overtake it.
-void append_gather_submit_of(struct append_gather *gather, const struct partition *part);
+/// Submits what was gathered for a topic: whoever goes another way to the appenders of its partitions must not overtake
+/// it.
+void append_gather_submit_topic(struct append_gather *gather, const struct uuid *topic_id);

@@ -60,7 +60,7 @@ local function command_line(options, data)
   elseif os.getenv "GDB" then
     line = { "gdb", "-q", "-batch", "-ex", "run", "-ex", "bt", "--args" }
   end
-  line[#line + 1] = M.PROGRAM
+  for _, word in ipairs(options.program or { M.PROGRAM }) do line[#line + 1] = word end
   line[#line + 1] = "serve"
   if options.config then line[#line + 1] = options.config end
   local settings = { "data=" .. data }
@@ -99,7 +99,7 @@ end
 --- Starts a broker and waits until it listens.
 ---
 ---@param options { set: string[]?, listen: string[]?, data: string?, config: string?, args: string[]?, env: table?, wait: boolean? }?
----   set: key=value; listen: addresses, 127.0.0.1:0 by default; env: more environment variables; wait = false: do not wait
+---   set: key=value; program: words in place of the program's path; listen: addresses, 127.0.0.1:0 by default; env: more environment variables; wait = false: do not wait
 ---@return spec.Broker
 function M.start(options)
   options = options or {}

@@ -19,7 +19,8 @@ local function shown(setting)
   local text = tostring(value)
   if setting.name or type(value) == "number" then
     -- Kafka's values are texts; a number with its unit says more.
-    local source = amount.format(text, setting.key == "lua_memory" and "bytes" or amount.unit(setting.key))
+    local is_memory = setting.key == "lua_memory" or setting.key == "lua_shared_memory"
+    local source = amount.format(text, is_memory and "bytes" or amount.unit(setting.key))
     return source == text and text or ("%s (%s)"):format(text, source)
   end
   return text
@@ -63,12 +64,22 @@ local function print_report(report, path)
     for _, config in ipairs(topic.configs) do settings[#settings + 1] = config end
     add(rows, ('topic "%s"'):format(topic.name), topic.from, settings, 2)
   end
+  for _, view in ipairs(report.views) do
+    rows[#rows + 1] = { ('view "%s"'):format(view.name), ('of topic "%s"'):format(view.of), view.from }
+  end
+  if #report.functions > 0 then rows[#rows + 1] = { "functions", "", "" } end
+  for _, policy in ipairs(report.functions) do
+    rows[#rows + 1] = { "  " .. policy.label, policy.jit and "compiled" or "interpreted", policy.from }
+  end
   print_rows(rows)
   if #report.warnings > 0 then io.stdout:write "\n" end
   for _, warning in ipairs(report.warnings) do io.stdout:write("warning: ", warning, "\n") end
   local what = path and path .. " is right" or "no file, all is default but --set"
-  io.stdout:write(("\n%s: %s, %s\n"):format(what, plural(#report.topics, "topic"),
-    plural(#report.warnings, "warning")))
+  local counts = { plural(#report.topics, "topic") }
+  if #report.views > 0 then counts[#counts + 1] = plural(#report.views, "view") end
+  if #report.functions > 0 then counts[#counts + 1] = plural(#report.functions, "function") end
+  counts[#counts + 1] = plural(#report.warnings, "warning")
+  io.stdout:write(("\n%s: %s\n"):format(what, table.concat(counts, ", ")))
 end
 
 ---@param given luka.GivenOptions

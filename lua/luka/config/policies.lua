@@ -12,6 +12,7 @@ local value_of = require "luka.config.value"
 ---@class (exact) luka.Policy
 ---@field kind string  of luka.policy.names.KINDS
 ---@field name string  topic, view, name of a partitioner, hook, api, or what a timer is called
+---@field label string  as it is written in the file: topic "clicks".transform
 ---@field origin luka.Origin  of the function, where it is known
 ---@field is_compiled boolean
 ---@field text string  its source, without comments; "" when it is not known
@@ -76,7 +77,7 @@ end
 ---@param name string
 ---@param fn function
 ---@param origin luka.Origin  where it was given
----@param path string?  as errors name it
+---@param path string  as errors name it, and all others
 ---@param is_compiled boolean?
 ---@return integer number
 function Policies:add(kind, name, fn, origin, path, is_compiled)
@@ -84,7 +85,10 @@ function Policies:add(kind, name, fn, origin, path, is_compiled)
     failure.raise(origin, path, "is one too many: a configuration has at most %d functions", M.POLICIES_MAX)
   end
   local place, text = place_of(self.files, fn, origin)
-  local policy = { kind = kind, name = name, origin = place, is_compiled = is_compiled or false, text = text }
+  local policy = {
+    kind = kind, name = name, label = kind == "timer" and name or path, origin = place, is_compiled = is_compiled or false,
+    text = text,
+  }
   self.list[#self.list + 1] = policy
   return #self.list
 end
@@ -196,7 +200,9 @@ end
 
 --- Raises when a topic names a partitioner that is not there.
 function Policies:check_partitioner(setting)
-  if setting.value == "" or self.named[setting.value] or self.host.is_builtin_partitioner(setting.value) then return end
+  local wrong = self.host.check_partitioner(setting.value)
+  if wrong then failure.raise(setting.origin, setting.path, "%s", wrong) end
+  if setting.value == "" or setting.value == "none" or self.named[setting.value] or self.host.is_builtin_partitioner(setting.value) then return end
   local known = { "murmur2", "consistent", "round_robin", "sticky" }
   for name in pairs(self.named) do known[#known + 1] = name end
   local nearest = suggest.nearest(setting.value, known)
@@ -255,7 +261,7 @@ function Policies:finish(settings)
   local result = { list = {}, topics = {}, named = {}, views = {}, placement = self.placement, sources = {}, common = "" }
   for i, policy in ipairs(self.list) do
     result.list[i] = {
-      kind = policy.kind, name = policy.name, source = policy.origin.source, line = policy.origin.line or 0,
+      kind = policy.kind, name = policy.name, label = policy.label, source = policy.origin.source, line = policy.origin.line or 0,
       is_compiled = policy.is_compiled, text = policy.text,
     }
   end

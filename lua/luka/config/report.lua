@@ -20,10 +20,24 @@ local schema = require "luka.config.schema"
 ---@field replication_factor luka.ReportSetting
 ---@field configs luka.ReportSetting[]  sorted by key
 
+---@class (exact) luka.ReportPolicy
+---@field label string  as it is written in the file: topic "clicks".transform
+---@field kind string  of luka.policy.names.KINDS
+---@field name string
+---@field from string
+---@field jit boolean
+
+---@class (exact) luka.ReportView
+---@field name string
+---@field of string  the topic that it shows
+---@field from string
+
 ---@class (exact) luka.Report
 ---@field broker luka.ReportSetting[]  sorted by key: all of Luka's own keys, Kafka's where they are set
 ---@field defaults luka.ReportSetting[]  what `defaults { ... }` sets
 ---@field topics luka.ReportTopic[]
+---@field views luka.ReportView[]
+---@field functions luka.ReportPolicy[]  in the order of the file
 ---@field warnings string[]
 
 local M = {}
@@ -69,6 +83,21 @@ local function count(settings, topic, key)
   return { key = key, value = tonumber(default and default.value or kafka.BROKER[name].default), from = from(default) }
 end
 
+local function views_of(policies)
+  local list = {}
+  for i, view in ipairs(policies.views) do list[i] = { name = view.name, of = view.from, from = from(view) } end
+  return json.array(list)
+end
+
+local function functions_of(policies)
+  local list = {}
+  for i, policy in ipairs(policies.list) do
+    list[i] = { label = failure.one_line(policy.label), kind = policy.kind, name = policy.name, from = from(policy),
+      jit = policy.is_compiled }
+  end
+  return json.array(list)
+end
+
 --- Makes the report.
 ---
 ---@param settings luka.Settings
@@ -92,7 +121,8 @@ function M.of(settings, result)
   return {
     broker = kafka_settings(settings.kafka, own, kafka.snake),
     defaults = kafka_settings(settings.defaults, {}, default_key),
-    topics = json.array(topics), warnings = json.array(result.warnings),
+    topics = json.array(topics), views = views_of(settings.policies), functions = functions_of(settings.policies),
+    warnings = json.array(result.warnings),
   }
 end
 

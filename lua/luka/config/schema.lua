@@ -46,6 +46,9 @@ M.BROKER = {
     reload = true, example = "64 * MiB", text = "Memory that each of the broker's Lua states may use." },
   lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50, reload = true, example = "50",
     text = "How long one call of a function of yours, such as a hook, may take." },
+  lua_shared_memory = { type = "integer", min = 4194304, max = 1099511627776, unit = "bytes", default = 67108864,
+    reload = true, example = "256 * MiB", text = "Memory of all shared dictionaries together; what was not used for the "
+      .. "longest time goes when it is full." },
   log_level = { type = "choice", choices = { "error", "warn", "info", "debug" }, default_text = '"info"',
     reload = true, example = '"debug"', text = "What the broker logs; --log-level wins over it." },
   log_dir_reserve_bytes = { type = "integer", min = 0, max = 9007199254740991, unit = "bytes", default = 268435456,

@@ -237,7 +237,7 @@ function M.new(options)
   local loops = {}
   for kind, source in pairs(LOOPS) do
     loops[kind] = function(fn)
-      local chunk = assert(load(source, "=luka.ffi.policy " .. kind, "t", { tonumber = tonumber, type = type }))
+      local chunk = assert(load(source, "=luka/ffi/policy.lua", "t", { tonumber = tonumber, type = type }))
       local last = kind == "partitioner" and natives.choose or decide
       return chunk(fn, call, record, last, at_hand)
     end

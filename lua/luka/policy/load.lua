@@ -5,6 +5,7 @@
 local environment = require "luka.sandbox.environment"
 local modules = require "luka.sandbox.modules"
 local names = require "luka.policy.names"
+local shared = require "luka.native.shared"
 local units = require "luka.units"
 local words_of_functions = require "luka.policy.words"
 
@@ -162,6 +163,7 @@ function M.load(sources, host)
   env.require = modules.new(bundle, env, config.path:match "^(.*/)[^/]*$" or "", nothing)
   local ok, err = pcall(modules.compile(config.path, config.text, env))
   is_loading = false
+  shared.ready()
   if not ok then return nil, tostring(err) end
   local message = difference(list, host.expected)
   if message then return nil, ("%s: %s"):format(config.path, message) end

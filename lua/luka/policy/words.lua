@@ -1,9 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The words that functions of a configuration use, in all states alike: log, now, json. And those that depend on what a
--- state can do: the one that runs a function replaces them (luka.policy.load), elsewhere they refuse.
+-- The words that functions of a configuration use, in all states alike: log, now, json, hash, crc32, shared. And those
+-- that depend on what a state can do: the one that runs a function replaces them (luka.policy.load), elsewhere they
+-- refuse.
 local clock = require "luka.native.clock"
+local hashes = require "luka.native.hash"
 local json = require "luka.native.json"
 local library = require "luka.native.library"
+local shared = require "luka.native.shared"
 
 local M = {}
 
@@ -99,7 +102,7 @@ end
 function M.base(context)
   local words = {
     log = read_only(log_words(context.log), "log"),
-    now = clock.now,
+    now = clock.now, hash = hashes.hash, crc32 = hashes.crc32, shared = shared.open,
     json = read_only({ encode = encode, decode = decode, array = json.array, object = json.object,
       null = json.null }, "json"),
   }
