@@ -263,6 +263,13 @@ describe("a view", function()
       clients.wait_until("it is logged", function() return broker:log():find("config%.lua:12: it breaks") end)
     end)
 
+    it("holds back the error of a fetch that waits, for those who ask again at once", function()
+      local begin = clients.now_ms()
+      local answer = fetch(client, requests.find(client, "broken"), {}, { max_wait_ms = 200, min_bytes = 1 })
+      assert.equal(POLICY_VIOLATION, answer.error_code)
+      assert.is_true(clients.now_ms() - begin >= 195)
+    end)
+
     it("does not hold up other topics of the fetch", function()
       local answer = requests.fetch_all(client, { { requests.find(client, "broken"), { {} } }, { orders, { {} } } })
       assert.equal(POLICY_VIOLATION, answer.responses[1].partitions[1].error_code)
