@@ -461,7 +461,6 @@ static void part_new(struct fetch_policy *all, const struct metadata_topic *topi
       .magic = version >= FETCH_BATCH_VERSION       ? FETCH_FORMAT
                : version >= FETCH_TIMESTAMP_VERSION ? 1
                                                     : 0,
-      .needs_record = version == FETCH_BATCH_VERSION,
       .first_offset = item->offset,
       .limit_bytes = (size_t)limit,
       .batch_max_bytes = (size_t)(batch_max_bytes > BATCH_HEADER_SIZE ? batch_max_bytes : BATCH_HEADER_SIZE),

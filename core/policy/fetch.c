@@ -217,7 +217,7 @@ static int end_stretch(struct policy_fetch *fetch, bool is_last)
     return 0;
   }
   if (fetch->magic >= FETCH_FORMAT) {
-    TRY(write_stretch(fetch, is_last && fetch->needs_record && !fetch->has_record));
+    TRY(write_stretch(fetch, is_last && !fetch->has_record));
   }
   fetch->stretch.is_there = false;
   return 0;
@@ -274,7 +274,7 @@ static int add_messages(struct policy_fetch *fetch, const uint8_t *bytes, size_t
   return 1;
 }
 
-/// Whether a client of an old format, which has no spans, gets on with what is left of a batch.
+/// Whether a batch has records for the client, which may be in the middle of it.
 static bool has_wanted(const struct policy_fetch *fetch, const struct fetch_decision *decision)
 {
   for (int32_t i = 0; i < fetch->job->scratch->records.count; i++) {
@@ -289,8 +289,7 @@ static bool has_wanted(const struct policy_fetch *fetch, const struct fetch_deci
 static int add_decided(struct policy_fetch *fetch, const struct fetch_decision *decision, const uint8_t *bytes,
                        size_t size)
 {
-  if (decision->gone_count == fetch->job->scratch->records.count ||
-      (fetch->magic < FETCH_FORMAT && !has_wanted(fetch, decision))) {
+  if (!has_wanted(fetch, decision)) {
     return add_to_stretch(fetch, bytes);
   }
   if (decision->gone_count > 0 || decision->edits != NULL) {

@@ -11,11 +11,12 @@
 //
 // Offsets stay. A stretch of records that are not shown becomes an empty batch that spans it, however many batches it
 // was, so that the client goes on behind it. Batches that nothing is changed of are copied, control batches
-// (transaction markers) always. Clients of formats 0 and 1 have no empty batches: where an answer has nothing else for
-// them, they get one message without key and value at the end of the stretch. And some of format 2 (kafka-python up
-// to 2.0) fail at an answer without any record, or do not go on behind a batch without one; for them the empty batch at
-// the end of such an answer is a control batch with one record at its end. Whoever knows control batches passes it by,
-// and those who do not see a record without a value.
+// (transaction markers) always. An answer has at least one record that the client looks at: where it would have none,
+// the batch that spans the stretch is a control batch with one record of an unknown type at its end, which consumers
+// pass by. An answer without any is taken by librdkafka for one that was cut too short, ten times, and then is an
+// error; kafkajs goes on at the high watermark and loses what is between; kafka-python up to 2.0 fails. (That one and
+// others that do not know control batches see a record without a value.) Clients of formats 0 and 1 get a message
+// without key and value.
 //
 // Called by runners; one thread at a time.
 #pragma once
@@ -50,7 +51,6 @@ struct policy_fetch {
   const char *topic;                  ///< in: where the records are stored; of a view, its source
   int32_t partition;                  ///< in: number of the partition
   int magic;                          ///< in: record format wanted, 0 to 2
-  bool needs_record;                  ///< in: the client fails at answers without any record (format 2)
   int64_t first_offset;               ///< in: first offset wanted
   size_t limit_bytes;                 ///< in: the answer ends before the batch that would make it larger; the first
                                       ///< comes whole
