@@ -14,9 +14,9 @@
 // (transaction markers) always. An answer has at least one record that the client looks at: where it would have none,
 // the batch that spans the stretch is a control batch with one record of an unknown type at its end, which consumers
 // pass by. An answer without any is taken by librdkafka for one that was cut too short, ten times, and then is an
-// error; kafkajs goes on at the high watermark and loses what is between; kafka-python up to 2.0 fails. (That one and
-// others that do not know control batches see a record without a value.) Clients of formats 0 and 1 get a message
-// without key and value.
+// error; kafkajs goes on at the high watermark and loses what is between; kafka-go asks again for ever; kafka-python up
+// to 2.0 fails. (Those last two do not know control batches and see a record without a value.) Clients of formats 0 and
+// 1 get a message without key and value.
 //
 // Called by runners; one thread at a time.
 #pragma once
