@@ -8,9 +8,9 @@ local function refusal(text, sets)
   return message
 end
 
---- Cases are { what, source, message }.
 local NEEDS_UNSAFE = "is out of reach of a configuration: it needs broker { unsafe = true } before it"
 
+--- Cases are { what, source, message }.
 local function refuses(cases)
   for _, case in ipairs(cases) do
     it(case[1], function() assert.equal(case[3], refusal(case[2])) end)
