@@ -35,6 +35,7 @@ local EXAMPLES = {
   ["compression.gzip.level"] = "6", ["log.flush.scheduler.interval.ms"] = "seconds(1)",
   ["max.decompressed.message.bytes"] = "64 * MiB", ["log.roll.jitter.ms"] = "minutes(10)",
   ["segment.jitter.ms"] = "minutes(10)", ["remote.storage.enable"] = "false",
+  ["luka.partitioner"] = '"murmur2"',
 }
 
 local function is_number(def)
