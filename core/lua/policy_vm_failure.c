@@ -85,7 +85,8 @@ static bool failure_has_place(const struct policy_set *set, const char *text, co
   return false;
 }
 
-/// What follows a place in our own Lua code, which is there when the user's function ended in a tail call: "luka/x.lua:7: ".
+/// What follows a place in our own Lua code, which is there when the user's function ended in a tail call:
+/// "luka/x.lua:7: ".
 static const char *failure_skip_place(const char *text)
 {
   static const char prefix[] = "luka/";

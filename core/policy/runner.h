@@ -57,11 +57,12 @@ struct policy_scratch {
 /// Something to be done by a runner. On the heap of its own, as it may be abandoned: the runner's from submit until
 /// `done`, or for ever.
 struct policy_job {
-  struct list node;               ///< private: in a queue
-  struct mail mail;               ///< private: carries `done`
-  _Atomic(int) state;             ///< private: see above
-  const struct policy *policy;    ///< private: which is called
-  struct event_loop *reply;       ///< loop of `done`; NULL: it is called where the job ran, inside the epoch
+  struct list node;            ///< private: in a queue
+  struct mail mail;            ///< private: carries `done`
+  _Atomic(int) state;          ///< private: see above
+  const struct policy *policy; ///< private: which is called
+  struct event_loop *reply;    ///< loop of `done`; NULL: it is called where the job ran, inside the epoch, and for an
+                               ///< abandoned one on the control loop
   struct policy_scratch *scratch; ///< in `run`: memory of the thread
   struct policy_choices *choices; ///< in `run`: what the home remembers (policy/choices.h)
   int result;                     ///< out: 0; ERR_SCRIPT: there is no VM, or the job was abandoned; `failure` tells
@@ -107,7 +108,8 @@ void policy_runners_submit(struct policy_runners *runners, const struct uuid *to
                            struct policy_job *job);
 
 /// Queues a job at the runner for what may take minutes (`archive` copies a segment): it has a thread and a VM of its
-/// own, is started by the first such job, and nobody watches it. Any thread, inside the epoch.
+/// own, is started by the first such job, and nobody watches it. When the broker stops it has some seconds; then it is
+/// left to itself, and what waits is never done. Any thread, inside the epoch.
 ///
 /// @return 0; ERR_CLOSED when the broker stops, ERR_NOMEM ...: then the job is the caller's as before
 int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);

@@ -28,6 +28,7 @@ topic "masked" {
   end,
 }
 topic "broken" { transform_fetch = function() error "it breaks" end }
+topic "sender" { transform = function(record) emit("orders.all", record) return record end }
 view("orders.eu", { from = "orders", where = function(record) return record.key == "eu" end })
 view("orders.all", { from = "orders" })
 view("orders.none", { from = "orders", where = function() return false end })
@@ -69,6 +70,12 @@ describe("a view", function()
   teardown(function()
     client:close()
     assert.equal(0, broker:stop())
+  end)
+
+  it("is no topic that a transform may emit to", function()
+    local answer = requests.produce(client, requests.find(client, "sender"), pairs_of { "eu=a" })
+    assert.equal(POLICY_VIOLATION, answer.error_code)
+    assert.is_truthy(answer.error_message:find("emit to orders.all: it is a view, which is only read", 1, true))
   end)
 
   it("is a topic with an id of its own and the partitions of its source", function()
