@@ -133,6 +133,13 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
 int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
                        const struct policy_segment *segment, bool *goes, struct policy_failure *failure);
 
+/// Memory for a batch that goes from a runner to an appender, and comes back from another thread: what was given back,
+/// or an empty buffer. Its pages are there already, which those of a fresh one are not. Any thread.
+void policy_runners_take_buffer(struct policy_runners *runners, struct record_buffer *buffer);
+
+/// Gives it back; the buffer may hold nothing afterwards.
+void policy_runners_give_buffer(struct policy_runners *runners, struct record_buffer *buffer);
+
 /// Threads that did not come back so far, and have not yet. Any thread.
 int policy_runners_lost(const struct policy_runners *runners);
 

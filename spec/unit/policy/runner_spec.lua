@@ -48,6 +48,7 @@ describe("runners", function()
     local before = vms()
     C.policy_driver_reload(driver, C.probe_set_new(1, false))
     for _ = 1, 50 do submit "t.upper" end
+    wait_for(1)
     C.policy_driver_reload(driver, C.probe_set_new(2, false))
     for _ = 1, 50 do submit "t.upper" end
     wait_for(100)
