@@ -201,7 +201,7 @@ $(RUNNER): $(SPEC_OBJ) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-MEASURING := scripts/bench/client.c scripts/bench/cpu.c scripts/bench/histogram.c
+MEASURING := scripts/bench/arguments.c scripts/bench/client.c scripts/bench/cpu.c scripts/bench/histogram.c
 $(OUT)/load $(OUT)/groups: $(OUT)/%: $(patsubst %.c,$(OUT)/%.o,$(MEASURING)) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@

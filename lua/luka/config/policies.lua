@@ -59,8 +59,31 @@ function M.new(host, files)
   return setmetatable(self, Policies)
 end
 
---- Where a function stands, and its lines; the place where it was given when that is not known.
-local function place_of(files, fn, origin)
+--- The tokens of the function that begins on the first of some lines and ends on the last: from its `function` to its
+--- `end`. Of several the one that is given to `key`; all of them when that does not tell.
+local function text_of_function(lines, key)
+  local tokens = source.tokens(table.concat(lines, "\n"))
+  local kinds, texts = tokens.kinds, tokens.texts
+  local found, all = {}, {}
+  for i = 1, tokens.count do
+    all[i] = texts[i]
+    if kinds[i] == "name" and texts[i] == "function" and tokens.lines[i] == 1 then
+      local stop = source.end_of_block(tokens, i)
+      if stop and tokens.lines[stop] == #lines then
+        found[#found + 1] = { first = i, last = stop, is_keys = texts[i - 1] == "=" and texts[i - 2] == key }
+      end
+    end
+  end
+  local chosen = found[1]
+  for _, span in ipairs(found) do
+    if span.is_keys then chosen = span end
+  end
+  if not chosen or #found > 1 and not chosen.is_keys then return table.concat(all, " ") end
+  return table.concat(texts, " ", chosen.first, chosen.last)
+end
+
+--- Where a function stands, and its text; the place where it was given when that is not known.
+local function place_of(files, fn, origin, key)
   local info = debug.getinfo(fn, "S")
   local path = info.source:match "^@(.*)"
   local file = path and files.by_path[path]
@@ -71,8 +94,7 @@ local function place_of(files, fn, origin)
     if number > info.lastlinedefined then break end
     if number >= info.linedefined then lines[#lines + 1] = line end
   end
-  local tokens = source.tokens(table.concat(lines, "\n"))
-  return { source = path, line = info.linedefined }, table.concat(tokens.texts, " ")
+  return { source = path, line = info.linedefined }, text_of_function(lines, key)
 end
 
 --- Takes a function.
@@ -88,7 +110,7 @@ function Policies:add(kind, name, fn, origin, path, is_compiled)
   if #self.list >= M.POLICIES_MAX then
     failure.raise(origin, path, "is one too many: a configuration has at most %d functions", M.POLICIES_MAX)
   end
-  local place, text = place_of(self.files, fn, origin)
+  local place, text = place_of(self.files, fn, origin, path:match "%.([%l_]+)$")
   local policy = {
     kind = kind, name = name, label = kind == "timer" and name or path, origin = place, is_compiled = is_compiled or false,
     text = text,

@@ -8,6 +8,9 @@ M.KINDS = {
   "partitioner", "transform", "transform_fetch", "where", "retention", "archive", "placement", "hook", "timer", "request",
 }
 
+--- Kinds that nothing calls yet; a configuration that has some is warned.
+M.IDLE = { placement = true, hook = true, timer = true, request = true }
+
 --- Keys of a topic that are functions, as they are numbered.
 M.TOPIC_KEYS = { "partitioner", "transform", "transform_fetch", "retention", "archive" }
 
