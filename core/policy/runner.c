@@ -324,6 +324,7 @@ struct policy_runners *policy_runners_new(int count, struct event_loop *control,
   CHECK(count > 0);
   struct policy_runners *runners = mem_zalloc(sizeof *runners + (size_t)(count + 1) * sizeof runners->runners[0]);
   atomic_init(&runners->refs, 1);
+  atomic_init(&runners->hurry_ms, INT64_MAX);
   runners->control = control;
   runners->cache = cache;
   runners->count = count;
@@ -380,6 +381,11 @@ static void runners_wait_slow(struct policy_runners *runners)
     }
     runners_wait_ended(runners, RUNNER_SLOW_WAIT_MS);
   }
+}
+
+void policy_runners_hurry(struct policy_runners *runners, int64_t at_ms)
+{
+  atomic_store_explicit(&runners->hurry_ms, at_ms, memory_order_relaxed);
 }
 
 void policy_runners_stop(struct policy_runners *runners)

@@ -89,6 +89,10 @@ struct policy_job {
 /// @param cache    where new sets are found
 struct policy_runners *policy_runners_new(int count, struct event_loop *control, struct policy_cache *cache);
 
+/// The broker stops: calls that are under way at `at_ms` (clock_mono_ms()) are given up, however they progress. Any
+/// thread.
+void policy_runners_hurry(struct policy_runners *runners, int64_t at_ms);
+
 /// Waits for jobs under way, but not for lost ones. When nobody submits any more, while the loops run. NULL is fine.
 void policy_runners_stop(struct policy_runners *runners);
 

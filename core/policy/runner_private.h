@@ -66,6 +66,7 @@ struct policy_runners {
   _Atomic(int) lost;          ///< threads that have not come back
   _Atomic(bool) is_needed;    ///< see policy_runners_are_needed()
   _Atomic(bool) is_watching;  ///< the timer runs, or the mail that starts it is on its way
+  _Atomic(int64_t) hurry_ms;  ///< monotonic time from which on no call may last; INT64_MAX: while it progresses
   bool has_policies;          ///< the latest set has some of the user's. Control thread
   pthread_mutex_t lock;       ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
   pthread_cond_t ended;       ///< `alive` has changed

@@ -134,6 +134,11 @@ void policy_driver_delete(struct policy_driver *driver)
   mem_free(driver);
 }
 
+void policy_driver_hurry(struct policy_driver *driver)
+{
+  policy_runners_hurry(driver->runners, 0);
+}
+
 static void driver_reload(struct mail *mail)
 {
   struct policy_driver *driver = CONTAINER_OF(mail, struct policy_driver, reload_mail);
