@@ -304,7 +304,11 @@ static void script_on_wake(struct mail *mail)
       script_enter(script, "ask", script_push_ask, ask);
     }
   }
-  if (script->state != NULL && !script->is_stopping) {
+  if (!script_set_is_needed(script->current.set)) {
+    for (struct hook_told *told = hooks_next_told(hooks); told != NULL; told = hooks_next_told(hooks)) {
+      hook_told_delete(told);
+    }
+  } else if (script->state != NULL && !script->is_stopping) {
     script_enter(script, "told", NULL, NULL);
   }
 }
