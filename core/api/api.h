@@ -19,11 +19,13 @@
 struct beat_cache;
 struct broker_config;
 struct config_entry;
+struct connect_ask;
 struct controller;
 struct coordinator;
 struct event_loop;
 struct fetch_session;
 struct fetch_sessions;
+struct hooks;
 struct log_manager;
 struct metadata_cache;
 struct metric_samples;
@@ -74,6 +76,7 @@ struct api {
   struct log_manager *logs;            ///< data directories
   struct pool *pool;                   ///< for what waits for disks
   const struct policy_cache *policies; ///< functions of the configuration's user
+  struct hooks *hooks;                 ///< functions that are asked before something happens, and told after
   struct policy_runners *runners;      ///< threads for those on records; NULL: there are none
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
@@ -101,11 +104,12 @@ struct api_worker {
 
 /// One connection's part, owned by its worker.
 struct api_client {
-  struct list requests;          ///< unanswered ones, oldest first
-  int request_count;             ///< how many
-  int produce_count;             ///< how many of them are Produce
-  int hold_count;                ///< batches on their way round by the pool: a later Produce must not overtake them
-  struct fetch_session *session; ///< the fetch session it used last, or NULL
+  struct list requests;            ///< unanswered ones, oldest first
+  int request_count;               ///< how many
+  int produce_count;               ///< how many of them are Produce
+  int hold_count;                  ///< batches on their way round by the pool: a later Produce must not overtake them
+  struct fetch_session *session;   ///< the fetch session it used last, or NULL
+  struct connect_ask *connect_ask; ///< whether it may be here is being asked; NULL: no more, or never
   char software[API_CLIENT_TEXT_SIZE]; ///< name and version that ApiVersions gave; empty: not told
   char id[API_CLIENT_TEXT_SIZE];       ///< client id of the first request that had one; empty: none had
 };

@@ -4,14 +4,14 @@
 //
 //   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, what is
 //   to be adopted is (adoption.h), topic blocks are applied, logs are opened and recovered, the image is published ->
-//   accepting -> script thread, consoles
+//   script thread, hooks, consoles -> accepting -> timers
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> runners of policies
-// end, but for those that never will -> the controller ends what it is at and refuses the rest, while all loops still
-// run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written ->
-// metastore.
+// and back: reloads end -> hooks are told, consoles and their tasks end -> no more accepting, answers drained ->
+// runners of policies end, but for those that never will -> the controller ends what it is at and refuses the rest,
+// while all loops still run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed,
+// markers written -> metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -156,6 +156,7 @@ static void broker_published(void *arg, const struct metadata_image *image)
 {
   struct broker *broker = arg;
   coordinator_published(broker->coordinator, image);
+  events_published(&broker->events, image);
 }
 
 /// The controller's hook: a topic is to have a partitioner. Control thread.
@@ -271,10 +272,14 @@ static void broker_make_replicas(struct broker *broker)
   broker->replicas = replica_manager_new(&settings);
   policies_start(&broker->policies, broker->options->config, workers, &broker->control);
   broker->api.runners = broker->policies.runners;
+  broker->api.hooks = broker->policies.hooks;
   struct log_manager_hooks hooks;
   replica_manager_log_hooks(broker->replicas, &hooks);
   hooks.retention = policy_segments_retention;
   hooks.retention_arg = broker->policies.segments;
+  broker->events =
+      (struct events){.hooks = broker->policies.hooks, .control = &broker->control, .metadata = &broker->metadata};
+  events_of_logs(&broker->events, &hooks);
   log_manager_set_hooks(broker->logs, &hooks);
   struct coordinator_options groups = {
       .broker_id = broker->id,
@@ -284,6 +289,7 @@ static void broker_make_replicas(struct broker *broker)
       .workers = broker->worker_loops,
       .worker_count = workers,
   };
+  events_of_groups(&broker->events, &groups);
   broker->coordinator = coordinator_new(&groups);
   atomic_store_explicit(&broker->api.coordinator, broker->coordinator, memory_order_release);
   broker->api.replicas = broker->replicas;
@@ -326,6 +332,7 @@ static int broker_load(struct broker *broker)
                                        .controller = broker->controller,
                                        .logs = broker->logs,
                                        .policies = &broker->policies,
+                                       .events = &broker->events,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
@@ -364,12 +371,12 @@ static int broker_build(struct broker *broker)
   TRY(broker_load(broker));
   measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
               broker->pool, broker->policies.runners);
-  TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
       .broker_id = broker->id,
       .cluster_id = controller_cluster_id(broker->controller),
       .server = broker->server,
+      .hooks = broker->policies.hooks,
       .reloader = broker->reloader,
       .inspect = {.pool = broker->pool,
                   .metadata = &broker->metadata,
@@ -380,6 +387,9 @@ static int broker_build(struct broker *broker)
   };
   shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));
+  TRY(server_accept(broker->server));
+  scripting_serve(&broker->scripting, broker->script);
+  events_serve(&broker->events);
   reloader_start(broker->reloader, broker->script);
   return 0;
 }
@@ -417,6 +427,7 @@ int broker_stop(struct broker *broker)
   if (broker->is_control_running) {
     reloader_stop(broker->reloader);
   }
+  scripting_stop(&broker->scripting);
   script_stop(broker->script);
   if (broker->server != NULL) {
     policies_hurry(&broker->policies, BROKER_DRAIN_MS);
@@ -453,6 +464,7 @@ int broker_stop(struct broker *broker)
   if (broker->store != NULL) {
     metastore_close(broker->store);
   }
+  events_destroy(&broker->events);
   if (broker->has_metadata) {
     metadata_cache_destroy(&broker->metadata);
   }
