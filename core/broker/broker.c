@@ -370,13 +370,15 @@ static int broker_build(struct broker *broker)
       .broker_id = broker->id,
       .cluster_id = controller_cluster_id(broker->controller),
       .server = broker->server,
+      .probes = &broker->api.probes,
       .reloader = broker->reloader,
       .inspect = {.pool = broker->pool,
                   .metadata = &broker->metadata,
                   .replicas = broker->replicas,
                   .server = broker->server,
                   .metrics = &broker->measure.metrics,
-                  .coordinator = broker->coordinator},
+                  .coordinator = broker->coordinator,
+                  .policies = &broker->policies.cache},
   };
   shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));

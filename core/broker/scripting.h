@@ -10,6 +10,7 @@
 #include "lua/script.h"
 
 struct broker_options;
+struct probes;
 struct reloader;
 struct server;
 
@@ -22,6 +23,7 @@ struct scripting {
   const char *cluster_id;               ///< of its cluster
   struct server *server;                ///< accepts already
   struct inspect inspect;               ///< what consoles see of the inside
+  struct probes *probes;                ///< where functions see requests
   struct reloader *reloader;            ///< reads the configuration again
   // Made by scripting_start().
   struct script_native natives[INSPECT_NATIVES];      ///< functions of `inspect`

@@ -41,6 +41,11 @@ void script_push_natives(struct lua_State *vm, struct script *script)
   native_add(vm, script, "sleep", native_sleep, NULL);
   native_add(vm, script, "abandon", native_abandon, NULL);
   native_add(vm, script, "stop", native_stop, NULL);
+  native_add(vm, script, "probe_watch", script_probe_watch, NULL);
+  native_add(vm, script, "probe_body", script_probe_body, NULL);
+  native_add(vm, script, "probe_answer", script_probe_answer, NULL);
+  native_add(vm, script, "probe_dropped", script_probe_dropped, NULL);
+  native_add(vm, script, "probe_log", script_probe_log, NULL);
   for (int i = 0; i < options->native_count; i++) {
     native_add(vm, script, options->natives[i].name, options->natives[i].fn, options->natives[i].arg);
   }

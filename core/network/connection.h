@@ -75,6 +75,9 @@ void connection_close(struct connection *conn);
 /// False from the moment of on_close().
 bool connection_is_open(const struct connection *conn);
 
+/// Whether it comes from inside the process (server_attach()): consoles, and functions of the configuration.
+bool connection_is_attached(const struct connection *conn);
+
 struct worker *connection_worker(const struct connection *conn);
 
 /// The listener it came through: Metadata advertises that one's address to it.

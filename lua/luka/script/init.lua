@@ -3,6 +3,7 @@
 -- and luka.script.task's. Events run outside of tasks, without limits: they do little, and run no code of the user's.
 local environment = require "luka.sandbox.environment"
 local memory = require "luka.script.memory"
+local probes = require "luka.script.probes"
 local session = require "luka.script.session"
 local task = require "luka.script.task"
 
@@ -15,6 +16,10 @@ local task = require "luka.script.task"
 ---@field channel fun(request: string): integer  a ticket, for a response, or nil and a sentence
 ---@field sleep fun(ms: number): integer  a ticket
 ---@field abandon fun(task: integer)  cancels what a task waits for
+---@field probe_watch fun(keys: integer[], parts: string[])  see core/lua/script_private.h, as are the next ones
+---@field probe_body fun(number: integer): string?
+---@field probe_answer fun(number: integer, outcome: string, delay_ms: number, body: string?, code: integer?)
+---@field probe_dropped fun(): integer
 ---@field services table<string, fun(json: string): integer>  see script_service in core/lua/script.h; tickets
 
 local M = {}
@@ -28,6 +33,7 @@ function M.new(native, about)
   environment.seal(native)
   memory.open(native)
   task.open(native)
+  probes.open(native)
   local sessions = {}
   local events = {}
 
@@ -53,6 +59,24 @@ function M.new(native, about)
   function events.ticket(task_id, ticket, ok, ...)
     local found = task.find(task_id)
     if found then task.complete(found, ticket, ok, ...) end
+    return task.has_work()
+  end
+
+  --- A request waits for functions that see such requests.
+  function events.asked(...)
+    probes.asked(...)
+    return task.has_work()
+  end
+
+  --- They have taken too long.
+  function events.overdue(number)
+    probes.overdue(number)
+    return task.has_work()
+  end
+
+  --- A client that is traced has asked for something, or was answered.
+  function events.noted(note, body)
+    probes.noted(note, body)
     return task.has_work()
   end
 
