@@ -25,6 +25,7 @@ struct coordinator;
 struct event_loop;
 struct fetch_session;
 struct fetch_sessions;
+struct hooks;
 struct log_manager;
 struct metadata_cache;
 struct metric_samples;
@@ -76,6 +77,7 @@ struct api {
   struct pool *pool;                   ///< for what waits for disks
   const struct policy_cache *policies; ///< functions of the configuration's user
   struct probes probes;                ///< users' functions that look at requests, traces
+  struct hooks *hooks;                 ///< functions that are asked before something happens, and told after
   struct policy_runners *runners;      ///< threads for those on records; NULL: there are none
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };

@@ -19,7 +19,6 @@
 #include "os/stream.h"
 #include "policy/partitioners.h"
 #include "policy/policy.h"
-#include "wire/codec.h"
 
 static struct config_load *host_load(lua_State *vm)
 {
@@ -67,21 +66,6 @@ static int host_log(lua_State *vm)
   enum slog_level level = (enum slog_level)luaL_checkoption(vm, 1, NULL, levels);
   slog_write(level, "%s", luaL_checkstring(vm, 2));
   return 0;
-}
-
-/// apis() -> the names of all requests
-static int host_apis(lua_State *vm)
-{
-  lua_newtable(vm);
-  int count = 0;
-  for (int key = 0; key < INT8_MAX; key++) {
-    const struct wire_api *api = wire_api_find((int16_t)key);
-    if (api != NULL) {
-      lua_pushstring(vm, api->name);
-      lua_rawseti(vm, -2, ++count);
-    }
-  }
-  return 1;
 }
 
 /// is_builtin_partitioner(name)
@@ -255,7 +239,6 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"position", host_position},
       {"print", host_print},
       {"log", host_log},
-      {"apis", host_apis},
       {"is_builtin_partitioner", host_is_builtin_partitioner},
       {"check_partitioner", host_check_partitioner},
       {"read", host_read},

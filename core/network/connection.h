@@ -75,9 +75,6 @@ void connection_close(struct connection *conn);
 /// False from the moment of on_close().
 bool connection_is_open(const struct connection *conn);
 
-/// Whether it comes from inside the process (server_attach()): consoles, and functions of the configuration.
-bool connection_is_attached(const struct connection *conn);
-
 struct worker *connection_worker(const struct connection *conn);
 
 /// The listener it came through: Metadata advertises that one's address to it.
@@ -85,6 +82,9 @@ const struct listener *connection_listener(const struct connection *conn);
 
 /// The client's address, "127.0.0.1:40512" or "[::1]:40512"; borrowed as long as the connection.
 const char *connection_peer(const struct connection *conn);
+
+/// Whether it comes from inside the process (server_attach()).
+bool connection_is_attached(const struct connection *conn);
 
 /// A pointer for core/api, NULL at first.
 void connection_set_user(struct connection *conn, void *user);

@@ -6,7 +6,7 @@ local channel = require "luka.script.channel"
 local clock = require "luka.native.clock"
 local errors = require "luka.errors"
 local request_of = require "luka.script.request"
-local schema = require "luka.wire.schema"
+local served = require "luka.wire.served"
 local task = require "luka.script.task"
 
 local M = {}
@@ -28,7 +28,8 @@ local ERROR_MAX = 500
 ---@field ns number       time of all calls
 ---@field last_error string?
 ---@field last_error_time integer?  ms since 1970
----@field count fun(ns: number, err: string?)?  counts elsewhere, too
+---@field start (fun(request: luka.ProbedRequest, done: fun(failure: string?)): luka.Task)?  of one of the configuration, in
+---  place of `fn` and what is counted here
 ---@field is_removed boolean?
 
 local native, transport
@@ -42,7 +43,7 @@ function M.open(functions) native, transport = functions, channel.new(functions)
 --- Tells C what to look at.
 local function publish()
   local keys, parts = {}, {}
-  for api in pairs(by_api) do keys[#keys + 1] = schema.message(api .. "Request").key end
+  for api in pairs(by_api) do keys[#keys + 1] = served.key(api) end
   for i, trace in ipairs(traces) do parts[i] = trace.part end
   native.probe_watch(keys, parts)
 end
@@ -55,13 +56,12 @@ end
 ---@param api string  one of the requests that are served
 ---@param fn function
 ---@param place string
----@param count fun(ns: number, err: string?)?
-function M.add(session, api, fn, place, count)
+function M.add(session, api, fn, place)
   local list = by_api[api] or {}
   if #list >= M.FUNCTIONS_MAX then
     errors.raise("usage", "on.request: there are %d functions for %s already", M.FUNCTIONS_MAX, api)
   end
-  list[#list + 1] = { api = api, fn = fn, session = session, place = place, calls = 0, failures = 0, ns = 0, count = count }
+  list[#list + 1] = { api = api, fn = fn, session = session, place = place, calls = 0, failures = 0, ns = 0 }
   by_api[api] = list
   publish()
 end
@@ -89,7 +89,22 @@ function M.remove(session, api)
   return removed
 end
 
---- All functions, by api and in the order in which they are asked.
+--- The configuration's functions, in place of those before; they come before those of consoles.
+---
+---@param owner table
+---@param list { api: string, start: function }[]
+function M.configure(owner, list)
+  M.remove(owner)
+  local counts = {}
+  for _, probe in ipairs(list) do
+    local all, at = by_api[probe.api] or {}, (counts[probe.api] or 0) + 1
+    counts[probe.api], by_api[probe.api] = at, all
+    table.insert(all, at, { api = probe.api, session = owner, start = probe.start })
+  end
+  publish()
+end
+
+--- Those of consoles, by api and in the order in which they are asked.
 ---
 ---@return luka.Probe[]
 function M.list()
@@ -97,7 +112,7 @@ function M.list()
   for name in pairs(by_api) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
-    for _, probe in ipairs(by_api[name]) do all[#all + 1] = probe end
+    for _, probe in ipairs(by_api[name]) do all[#all + 1] = not probe.start and probe or nil end
   end
   return all
 end
@@ -111,9 +126,7 @@ local function count(probe, ns, err)
     probe.failures = probe.failures + 1
     probe.last_error, probe.last_error_time = text:sub(1, ERROR_MAX), clock.now()
   end
-  if probe.count then
-    probe.count(ns, probe.last_error)
-  elseif err ~= nil then
+  if err ~= nil then
     native.probe_log(('on.request "%s" of a console: %s'):format(probe.api, probe.last_error))
   end
 end
@@ -126,7 +139,6 @@ end
 
 --- For tasks of a console's functions: what they print is shown while the console runs something.
 local function stand_in(session)
-  if not session.send then return session, 0 end
   local running = session.task
   return { owner = session.owner, id = running and session.id or 0, terminal = false }, running and running.request or 0
 end
@@ -141,12 +153,20 @@ local function run(entry, i)
   if not probe then return answer(entry) end
   entry.current = probe
   local before, started = request_of.begin(entry.request), clock.ticks()
-  local session, id = stand_in(probe.session)
-  entry.task = task.spawn(session, id, function() probe.fn(entry.request) end, function(_, ok, err)
-    count(probe, clock.ticks() - started, not ok and (err == nil and "raised nil" or err) or nil)
-    if not ok then request_of.undo(entry.request, before) end
+  local function done(failure)
+    if failure ~= nil then request_of.undo(entry.request, before) end
     if entry.is_overdue or request_of.has_outcome(entry.request) then return answer(entry) end
     run(entry, i + 1)
+  end
+  if probe.start then
+    entry.task = probe.start(entry.request, done)
+    return
+  end
+  local session, id = stand_in(probe.session)
+  entry.task = task.spawn(session, id, function() probe.fn(entry.request) end, function(_, ok, err)
+    local failure = not ok and (err == nil and "the error raised is a nil, not a text" or err) or nil
+    count(probe, clock.ticks() - started, failure)
+    done(failure)
   end)
 end
 

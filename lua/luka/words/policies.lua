@@ -57,7 +57,7 @@ function M.rows(context)
   local rows = {}
   for i, policy in ipairs(set) do rows[i] = row_of(policy) end
   for _, probe in ipairs(context.probes and context.probes.list() or {}) do
-    if not probe.count then rows[#rows + 1] = row_of_console(probe) end
+    rows[#rows + 1] = row_of_console(probe)
   end
   return rows, set.hash
 end

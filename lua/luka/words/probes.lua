@@ -5,7 +5,7 @@ local arguments = require "luka.admin.arguments"
 local environment = require "luka.sandbox.environment"
 local errors = require "luka.errors"
 local lines = require "luka.words.trace"
-local schema = require "luka.wire.schema"
+local served = require "luka.wire.served"
 local suggest = require "luka.config.suggest"
 
 local M = {}
@@ -37,28 +37,12 @@ M.entries = {
     example = 'trace("rdkafka", 0.2)' },
 }
 
---- The requests that are served, by name.
-local known
-
-local function apis()
-  if not known then
-    known = {}
-    for _, file in ipairs(require "luka.wire.apis") do
-      local raw = require("luka.wire.schema." .. file)
-      if raw.key then known[#known + 1] = raw.name end
-    end
-    table.sort(known)
-  end
-  return known
-end
-
 --- The name of a request.
 local function check_api(where, name)
   if type(name) ~= "string" then arguments.refuse(where, name, 'the name of a request: "Fetch"') end
-  for _, api in ipairs(apis()) do
-    if api == name then return api end
-  end
-  local nearest = suggest.nearest(name:sub(1, 80):lower(), apis()) or suggest.nearest(name:sub(1, 80), apis())
+  if served.key(name) then return name end
+  local known = served.names()
+  local nearest = suggest.nearest(name:sub(1, 80):lower(), known) or suggest.nearest(name:sub(1, 80), known)
   errors.raise("usage", '%s: there is no request "%s"%s', where, name:sub(1, 80),
     nearest and (', did you mean "%s"?'):format(nearest) or ": requests() lists those that came")
 end
@@ -80,7 +64,6 @@ function M.new(context)
       if type(fn) ~= "function" then
         arguments.refuse("on.request", fn, 'a function: on.request("Fetch", function(request) request:delay(200) end)')
       end
-      schema.message(api .. "Request")
       context.probes.add(api, fn, place_of(fn))
     end,
   }, "on")
