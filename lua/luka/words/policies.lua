@@ -86,7 +86,7 @@ function M.new(context)
     end
     local rows, hash = M.rows(context)
     if name == nil then
-      if hash then context.task.print("policies " .. hash) end
+      if hash then context.task.print("hash " .. hash) end
       return view.list(rows, view.used(rows, ROWS, { off = true, last_error = true, last_error_time = true }))
     end
     local found = {}
