@@ -376,6 +376,7 @@ static int broker_build(struct broker *broker)
       .broker_id = broker->id,
       .cluster_id = controller_cluster_id(broker->controller),
       .server = broker->server,
+      .probes = &broker->api.probes,
       .hooks = broker->policies.hooks,
       .reloader = broker->reloader,
       .inspect = {.pool = broker->pool,
@@ -383,7 +384,8 @@ static int broker_build(struct broker *broker)
                   .replicas = broker->replicas,
                   .server = broker->server,
                   .metrics = &broker->measure.metrics,
-                  .coordinator = broker->coordinator},
+                  .coordinator = broker->coordinator,
+                  .policies = &broker->policies.cache},
   };
   shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));

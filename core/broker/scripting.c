@@ -130,6 +130,7 @@ int scripting_start(struct scripting *parts, struct script **script)
       .budget_ms = config->lua_budget_ms,
       .connect = scripting_connect,
       .ask_stop = parts->options->ask_stop != NULL ? scripting_ask_stop : NULL,
+      .probes = parts->probes,
       .arg = parts,
       .services = parts->services,
       .service_count = SCRIPTING_SERVICES,

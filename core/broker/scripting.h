@@ -11,6 +11,7 @@
 #include "lua/script.h"
 
 struct broker_options;
+struct probes;
 struct hooks;
 struct reloader;
 struct server;
@@ -26,6 +27,7 @@ struct scripting {
   struct hooks *hooks;                  ///< asks and told events
   atomic_bool is_serving;               ///< private
   struct inspect inspect;               ///< what consoles see of the inside
+  struct probes *probes;                ///< where functions see requests
   struct reloader *reloader;            ///< reads the configuration again
   // Made by scripting_start().
   struct script_native natives[INSPECT_NATIVES];      ///< functions of `inspect`

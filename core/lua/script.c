@@ -10,6 +10,7 @@
 #include "lua/script_private.h"
 #include "lua/state.h"
 #include "lua/task.h"
+#include "policy/probes.h"
 
 /// For internal code, beyond lua_memory: a part of it too, as LuaJIT's table of texts doubles at once, whoever made
 /// them.
@@ -45,6 +46,7 @@ int script_new(const struct script_options *options, struct script **script)
   list_create(&made->calls);
   list_create(&made->sessions);
   list_create(&made->channels);
+  list_create(&made->probe_asks);
   list_create(&made->asks);
   int result = event_loop_create(&made->loop, "luka-script");
   if (result < 0) {
@@ -55,6 +57,7 @@ int script_new(const struct script_options *options, struct script **script)
   made->loop.arg = made;
   result = script_listen(made);
   if (result == 0) {
+    script_open_probes(made);
     result = event_loop_start(&made->loop);
     if (result < 0) {
       script_stop_listening(made);
@@ -101,6 +104,7 @@ void script_set_limits(struct script *script, size_t memory_bytes, int budget_ms
 void script_stop(struct script *script)
 {
   if (script != NULL) {
+    probes_close(script->options.probes);
     event_loop_stop(&script->loop);
   }
 }
@@ -112,6 +116,7 @@ void script_delete(struct script *script)
   }
   script_stop(script);
   lua_state_delete(script->state);
+  probes_set_watch(script->options.probes, NULL);
   script_free_policies(script);
   event_loop_destroy(&script->loop);
   mem_free(script);
@@ -126,6 +131,7 @@ static void script_on_stop(void *arg)
   script_end_policies(script);
   script_stop_listening(script);
   script_close_sessions(script);
+  script_return_asks(script);
   LIST_EACH_SAFE(&script->calls, node) {
     struct script_call *call = CONTAINER_OF(node, struct script_call, node);
     script_abandon(script, call->task);
@@ -217,6 +223,8 @@ static void script_break(struct script *script, const char *message)
   slog_error("script: internal error, all consoles are closed, hooks and timers begin anew: %s", message);
   lua_state_delete(script->state);
   script->state = NULL;
+  probes_set_watch(script->options.probes, NULL);
+  script_return_asks(script);
   LIST_EACH_SAFE(&script->calls, node) {
     struct script_call *call = CONTAINER_OF(node, struct script_call, node);
     script_abandon(script, call->task);

@@ -31,6 +31,7 @@
 struct event_loop;
 struct hooks;
 struct lua_State;
+struct probes;
 struct policy_set;
 struct script;
 
@@ -100,6 +101,7 @@ struct script_options {
   int budget_ms;                         ///< lua_budget_ms
   int (*connect)(void *arg, int *fd);    ///< gives one end of a connection to this broker; any thread
   void (*ask_stop)(void *arg);           ///< has the broker stopped, soon; any thread. NULL: nobody can do that
+  struct probes *probes;                 ///< where functions see requests
   void *arg;                             ///< for `connect` and `ask_stop`
   const struct script_native *natives;   ///< functions for Lua
   int native_count;                      ///< how many

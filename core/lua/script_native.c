@@ -41,6 +41,11 @@ void script_push_natives(struct lua_State *vm, struct script *script)
   script_add_native(vm, script, "sleep", native_sleep, NULL);
   script_add_native(vm, script, "abandon", native_abandon, NULL);
   script_add_native(vm, script, "stop", native_stop, NULL);
+  script_add_native(vm, script, "probe_watch", script_probe_watch, NULL);
+  script_add_native(vm, script, "probe_body", script_probe_body, NULL);
+  script_add_native(vm, script, "probe_answer", script_probe_answer, NULL);
+  script_add_native(vm, script, "probe_dropped", script_probe_dropped, NULL);
+  script_add_native(vm, script, "probe_log", script_probe_log, NULL);
   for (int i = 0; i < options->native_count; i++) {
     script_add_native(vm, script, options->natives[i].name, options->natives[i].fn, options->natives[i].arg);
   }

@@ -32,7 +32,7 @@ static bool script_set_is_needed(const struct policy_set *set)
 {
   for (int i = 0; set != NULL && i < set->policy_count; i++) {
     enum policy_kind kind = set->policies[i].kind;
-    if (kind == POLICY_HOOK || kind == POLICY_TIMER || kind == POLICY_PLACEMENT) {
+    if (kind == POLICY_HOOK || kind == POLICY_TIMER || kind == POLICY_PLACEMENT || kind == POLICY_REQUEST) {
       return true;
     }
   }

@@ -45,6 +45,10 @@ struct script {
   uv_poll_t listen_poll;     ///< watches it
   struct timer listen_timer; ///< accepts again after descriptors ran out
 
+  struct list probe_asks;  ///< questions about requests (policy/probes.h) that it has
+  int64_t probe_logged_ms; ///< when a failure of a function was last logged
+  int64_t probe_numbers;   ///< number of the latest
+
   struct list channels; ///< connections to this broker
   int idle_channels;    ///< those that nothing is asked on
 
@@ -99,6 +103,25 @@ int script_channel_call(struct lua_State *vm);
 
 /// Closes the connections.
 void script_close_channels(struct script *script);
+
+// ---- script_probe.c ----
+
+/// Takes questions about requests, and notes for traces, from now on; before the thread runs.
+void script_open_probes(struct script *script);
+
+/// Gives all questions back: their requests go on.
+void script_return_asks(struct script *script);
+
+// probe_watch(keys, parts): which requests are asked about (a list of api keys), which clients are traced
+int script_probe_watch(struct lua_State *vm);
+// probe_body(number) -> the request's body; nil: it is too large
+int script_probe_body(struct lua_State *vm);
+// probe_answer(number, outcome, delay_ms, body, error code): nothing when the question is gone
+int script_probe_answer(struct lua_State *vm);
+// probe_dropped() -> notes that found no room
+int script_probe_dropped(struct lua_State *vm);
+// probe_log(text): a warning, one a second at most
+int script_probe_log(struct lua_State *vm);
 
 // ---- script_policies.c ----
 

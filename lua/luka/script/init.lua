@@ -3,6 +3,7 @@
 -- luka.script.policies' and luka.script.task's. Events run outside of tasks, without limits: they do little, and run no code of the user's.
 local environment = require "luka.sandbox.environment"
 local memory = require "luka.script.memory"
+local probes = require "luka.script.probes"
 local policies = require "luka.script.policies"
 local session = require "luka.script.session"
 local task = require "luka.script.task"
@@ -16,6 +17,10 @@ local task = require "luka.script.task"
 ---@field channel fun(request: string): integer  a ticket, for a response, or nil and a sentence
 ---@field sleep fun(ms: number): integer  a ticket
 ---@field abandon fun(task: integer)  cancels what a task waits for
+---@field probe_watch fun(keys: integer[], parts: string[])  see core/lua/script_private.h, as are the next ones
+---@field probe_body fun(number: integer): string?
+---@field probe_answer fun(number: integer, outcome: string, delay_ms: number, body: string?, code: integer?)
+---@field probe_dropped fun(): integer
 ---@field loaded fun(message: string?)  these of functions of the configuration: core/lua/script_policies.c
 ---@field read fun(number: integer, event: table): string?
 ---@field answer fun(number: integer, how: string, text: string?)
@@ -39,6 +44,7 @@ function M.new(native, about)
   environment.seal(native)
   memory.open(native)
   task.open(native)
+  probes.open(native)
   local sessions = {}
   local events = {}
   local functions = policies.new(native)
@@ -65,6 +71,24 @@ function M.new(native, about)
   function events.ticket(task_id, ticket, ok, ...)
     local found = task.find(task_id)
     if found then task.complete(found, ticket, ok, ...) end
+    return task.has_work()
+  end
+
+  --- A request waits for functions that see such requests.
+  function events.asked(...)
+    probes.asked(...)
+    return task.has_work()
+  end
+
+  --- They have taken too long.
+  function events.overdue(number)
+    probes.overdue(number)
+    return task.has_work()
+  end
+
+  --- A client that is traced has asked for something, or was answered.
+  function events.noted(note, body)
+    probes.noted(note, body)
     return task.has_work()
   end
 

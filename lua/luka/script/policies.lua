@@ -6,6 +6,7 @@ local errors = require "luka.errors"
 local load = require "luka.policy.load"
 local memory = require "luka.script.memory"
 local placement = require "luka.script.placement"
+local probes = require "luka.script.probes"
 local tasks = require "luka.script.task"
 local words = require "luka.script.policy_words"
 
@@ -30,6 +31,7 @@ local NONE = {}
 ---@field list luka.LoadedPolicy[]
 ---@field hooks table<string, integer[]>  numbers of functions, in their order
 ---@field timers integer[]
+---@field requests integer[]  functions of on.request
 ---@field budget_ms number
 ---@field tasks table<luka.Task, boolean>  at work
 ---@field drivers table<luka.Task, boolean>  of timers
@@ -115,7 +117,7 @@ end
 --- What a set's functions are for.
 local function sorted(options, list)
   local set = {
-    generation = options.generation, list = list, hooks = {}, timers = {}, budget_ms = options.budget_ms, tasks = {},
+    generation = options.generation, list = list, hooks = {}, timers = {}, requests = {}, budget_ms = options.budget_ms, tasks = {},
     drivers = {}, busy = {},
   }
   for index, policy in ipairs(list) do
@@ -125,6 +127,8 @@ local function sorted(options, list)
       table.insert(set.hooks[name], index)
     elseif policy.kind == "timer" then
       table.insert(set.timers, index)
+    elseif policy.kind == "request" then
+      table.insert(set.requests, index)
     end
   end
   return set
@@ -170,6 +174,7 @@ function Policies:commit()
   if self.current then stop(self.current, "drivers") end
   self.previous, self.current, self.options = self.current, self.wanted, self.wanted_options
   self.wanted, self.wanted_options = nil, nil
+  self:watch(self.current or { requests = {} })
   if self.native.is_serving() then self:serve() end
   self:told()
 end
@@ -198,9 +203,32 @@ function Policies:on_full(text)
     end
     if self.current or self.options ~= options then return end -- a reload was faster
     self.current = set
+    self:watch(set)
     if self.native.is_serving() then self:serve() end
     self:told()
   end)
+end
+
+-- ---- requests ----
+
+--- Has the functions of a set see requests, in place of those of the set before.
+function Policies:watch(set)
+  local list = {}
+  for i, index in ipairs(set.requests) do
+    --- Runs the function; `done` gets nothing, or what is wrong.
+    local function start(request, done)
+      local failure
+      return self:spawn(set, function()
+        local how, text = self:call(set, index, nil, request)
+        if how ~= "ok" then failure = text end
+      end, { budget_ms = set.budget_ms }, function(task, ok, err)
+        if not ok then failure = self:ended(set, task, err) end
+        done(failure)
+      end)
+    end
+    list[i] = { api = set.list[index].name, start = start }
+  end
+  probes.configure(self, list)
 end
 
 -- ---- timers ----
