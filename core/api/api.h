@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "network/connection.h"
 #include "network/server.h"
+#include "policy/probes.h"
 #include "replica/append_gather.h"
 #include "wire/error_codes.h"
 
@@ -24,6 +25,7 @@ struct coordinator;
 struct event_loop;
 struct fetch_session;
 struct fetch_sessions;
+struct hooks;
 struct log_manager;
 struct metadata_cache;
 struct metric_samples;
@@ -74,6 +76,8 @@ struct api {
   struct log_manager *logs;            ///< data directories
   struct pool *pool;                   ///< for what waits for disks
   const struct policy_cache *policies; ///< functions of the configuration's user
+  struct probes probes;                ///< users' functions that look at requests, traces
+  struct hooks *hooks;                 ///< functions that are asked before something happens, and told after
   struct policy_runners *runners;      ///< threads for those on records; NULL: there are none
   _Atomic(struct api_counters *) counters[SERVER_WORKERS_MAX]; ///< of each worker between its start and its end
 };
@@ -86,6 +90,7 @@ struct api_worker {
   int index;                       ///< the worker's number
   struct request *free_requests;   ///< for reuse, linked by `state`
   int free_count;                  ///< how many
+  struct list probed;              ///< requests that functions are asked about, or that they hold
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
   struct beat_cache *beats;        ///< members whose heartbeats are answered here
@@ -94,6 +99,7 @@ struct api_worker {
   struct produce_divider *divider; ///< for topics that choose partitions themselves
   struct api_counters counters;    ///< what was answered
   struct api_answered answered;    ///< in this turn
+  int64_t probe_logged_ms;         ///< when a request that went on without its functions was last logged
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
   _Atomic(int64_t) give_up_ms; ///< what the pool has not begun by then, on clock_mono_ms(), is left; far away until the
                                ///< server drains

@@ -9,6 +9,7 @@
 #include "api/broker_id.h"
 #include "api/logger.h"
 #include "api/request.h"
+#include "api/topic_hooks.h"
 #include "base/slog.h"
 #include "metadata/config.h"
 #include "wire/error_codes.h"
@@ -279,7 +280,7 @@ void config_change_submit(struct topic_change *change)
   }
   // Once more: "1" and "+1" are the same broker.
   config_change_find_repeats(change);
-  config_change_send(change);
+  topic_hooks_alter(change, change->req);
 }
 
 void config_change_result(const struct topic_change *change, bool is_timed_out, int32_t index, int16_t *error,

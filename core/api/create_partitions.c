@@ -9,6 +9,7 @@
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/topic_change.h"
+#include "api/topic_hooks.h"
 #include "wire/create_partitions.h"
 #include "wire/error_codes.h"
 
@@ -108,5 +109,5 @@ void create_partitions_handle(struct request *req)
   grow->reply = req->worker->loop;
   grow->done = create_partitions_done;
   grow->arg = change;
-  controller_add_partitions(req->api->controller, grow);
+  topic_hooks_grow(change, req);
 }

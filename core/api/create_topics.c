@@ -17,6 +17,7 @@
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/topic_change.h"
+#include "api/topic_hooks.h"
 #include "wire/create_topics.h"
 #include "wire/error_codes.h"
 
@@ -153,5 +154,5 @@ void create_topics_handle(struct request *req)
   create->reply = req->worker->loop;
   create->done = create_topics_done;
   create->arg = change;
-  controller_create_topics(req->api->controller, create);
+  topic_hooks_create(change, req);
 }

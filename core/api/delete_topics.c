@@ -18,6 +18,7 @@
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/topic_change.h"
+#include "api/topic_hooks.h"
 #include "wire/delete_topics.h"
 #include "wire/error_codes.h"
 
@@ -119,5 +120,5 @@ void delete_topics_handle(struct request *req)
   drop->reply = req->worker->loop;
   drop->done = delete_topics_done;
   drop->arg = change;
-  controller_delete_topics(req->api->controller, drop);
+  topic_hooks_delete(change, req);
 }

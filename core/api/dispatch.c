@@ -16,6 +16,7 @@
 #include "api/handlers.h"
 #include "api/produce_private.h"
 #include "api/inspect.h"
+#include "api/probe.h"
 #include "api/request.h"
 #include "api/request_private.h"
 #include "base/bytes.h"
@@ -112,7 +113,9 @@ const struct broker_config *api_config(const struct api *api)
 }
 
 /// Reads the request's header and body; on failure error_last() says what was wrong.
-static int dispatch_decode(struct request *req)
+///
+/// @param[out] body  where the body begins in the frame
+static int dispatch_decode(struct request *req, int32_t *body)
 {
   struct frame *frame = req->frame;
   int16_t key = (int16_t)bytes_get_u16(frame->bytes);
@@ -134,6 +137,7 @@ static int dispatch_decode(struct request *req)
   struct wire_request_header header;
   wire_request_header_init(&header);
   TRY(wire_request_header_read(&header, &r, wire_request_header_version(key, req->version), &req->arena));
+  *body = frame->size - (int32_t)wire_reader_left(&r);
   req->client_id = header.client_id;
   if (req->client->id[0] == '\0' && header.client_id.length > 0) {
     snprintf(req->client->id, sizeof req->client->id, "%.*s", header.client_id.length, header.client_id.data);
@@ -159,9 +163,13 @@ static enum frame_verdict dispatch_frame(void *arg, struct connection *conn, str
     request_refuse(req, "too short for a request header");
     return FRAME_TAKEN;
   }
-  int result = dispatch_decode(req);
+  int32_t body = 0;
+  int result = dispatch_decode(req, &body);
   if (result == 0) {
-    req->handler->handle(req);
+    const struct probe_watch *watch = probes_watch(&req->api->probes);
+    if (watch == NULL || !probe_request(req, watch, body)) {
+      req->handler->handle(req);
+    }
   } else if (result == ERR_UNSUPPORTED_VERSION && req->handler != NULL && req->wire->key == WIRE_API_API_VERSIONS) {
     api_versions_unsupported(req);
   } else {
@@ -207,6 +215,7 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   atomic_init(&worker->give_up_ms, INT64_MAX);
   atomic_store_explicit(&api->counters[worker->index], &worker->counters, memory_order_release);
   list_create(&worker->waiting);
+  list_create(&worker->probed);
   server_worker->user = worker;
   worker->beats = beat_cache_new();
   worker->divider = produce_divider_new();
@@ -231,6 +240,7 @@ static void dispatch_drain(void *arg, struct worker *server_worker)
   struct api_worker *worker = server_worker->user;
   atomic_store_explicit(&worker->give_up_ms, clock_mono_ms() + DISPATCH_DRAIN_MS, memory_order_relaxed);
   fetch_drain(worker);
+  probe_drain(worker);
   struct coordinator *coordinator = atomic_load_explicit(&worker->api->coordinator, memory_order_acquire);
   if (coordinator != NULL) {
     coordinator_drain(coordinator, worker->index);

@@ -300,7 +300,9 @@ static void fetch_wait(struct fetch *fetch, int64_t delay_ms)
     if (req->client_id.length > 0 && req->api->policies != NULL && policy_cache_get(req->api->policies) != NULL) {
       fetch->client_id = (struct wire_string){request_string(req, req->client_id), req->client_id.length};
     }
-    req->client_id = (struct wire_string){NULL, -1};
+    if (!req->is_traced) {
+      req->client_id = (struct wire_string){NULL, -1}; // of a traced one it is a copy
+    }
     frame_drop_bytes(req->frame);
   }
   timer_start(req->worker->loop, &fetch->timer, delay_ms, fetch_look_again);

@@ -20,6 +20,7 @@
 #include "api/api.h"
 #include "api/errors.h"
 #include "api/fetch_private.h"
+#include "api/hooks.h"
 #include "api/request.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -403,25 +404,13 @@ void fetch_policy_leave(struct fetch *fetch)
   }
 }
 
-/// The client's address without its port.
-static const char *policy_address(struct arena *arena, const char *peer)
-{
-  const char *colon = strrchr(peer, ':');
-  size_t length = colon != NULL ? (size_t)(colon - peer) : strlen(peer);
-  if (length >= 2 && peer[0] == '[') {
-    peer++;
-    length -= 2;
-  }
-  return arena_strndup(arena, peer, length);
-}
-
 static void part_name_client(struct fetch_policy_part *part, const struct fetch *fetch)
 {
   struct wire_string id = fetch->client_id.length >= 0 ? fetch->client_id : fetch->req->client_id;
   part->client = (struct policy_client){
       .id = id.length > 0 ? arena_strndup(&part->arena, id.data, (size_t)id.length) : "",
       .principal = "User:ANONYMOUS",
-      .address = policy_address(&part->arena, connection_peer(fetch->req->frame->conn)),
+      .address = api_address(&part->arena, connection_peer(fetch->req->frame->conn)),
   };
 }
 

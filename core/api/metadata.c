@@ -26,6 +26,7 @@
 #include "api/key_set.h"
 #include "api/request.h"
 #include "api/topic_change.h"
+#include "api/topic_hooks.h"
 #include "base/slog.h"
 #include "metadata/broker_config.h"
 #include "metadata/image.h"
@@ -270,7 +271,7 @@ static void metadata_create(struct request *req, const struct wire_string *names
   create->reply = NULL;
   create->done = metadata_created;
   create->arg = change;
-  controller_create_topics(req->api->controller, create);
+  topic_hooks_create(change, req);
 }
 
 // ---- the request ----

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/probe.h"
 #include "api/request_private.h"
 #include "base/check.h"
 #include "base/error.h"
@@ -136,38 +137,65 @@ static void request_drop_regions(struct request *req)
   req->regions = NULL;
 }
 
+void request_close(struct request *req)
+{
+  request_drop_regions(req);
+  if (req->is_traced) {
+    probe_answered(req, -1, 0, true);
+  }
+  connection_respond_and_close(request_leave(req), NULL);
+  request_free(req);
+}
+
 void request_refuse(struct request *req, const char *why)
 {
   request_log_refusal(req, why);
   metric_count(&req->worker->counters.refused, 1);
-  request_drop_regions(req);
-  connection_respond_and_close(request_leave(req), NULL);
-  request_free(req);
+  request_close(req);
 }
 
 void request_respond_nothing(struct request *req)
 {
   request_drop_regions(req);
   request_count(req, 0);
+  if (req->is_traced) {
+    probe_answered(req, -1, 0, false);
+  }
   connection_respond(request_leave(req), NULL);
   request_free(req);
 }
 
-void request_respond(struct request *req, const void *response)
+/// What an answer consists of.
+struct request_answer {
+  const void *response; ///< struct wire_*_response; NULL: it is encoded already
+  const uint8_t *bytes; ///< its body then
+  size_t size;          ///< bytes of it
+  int16_t error_code;   ///< and the first error in it
+};
+
+static int request_encode(struct request *req, const struct request_answer *answer, struct wire_writer *w)
+{
+  struct wire_response_header header;
+  wire_response_header_init(&header);
+  header.correlation_id = req->correlation_id;
+  TRY(wire_response_header_write(&header, w, wire_response_header_version(req->wire->key, req->version)));
+  if (answer->response != NULL) {
+    return req->wire->response->write(answer->response, w, req->version);
+  }
+  wire_writer_raw(w, answer->bytes, answer->size);
+  w->error_code = answer->error_code;
+  return w->error;
+}
+
+static void request_send(struct request *req, const struct request_answer *answer)
 {
   struct wire_writer w = {0};
   struct response *resp = response_begin(&req->worker->worker->responses, &w);
   wire_writer_i32(&w, 0); // the frame's length, filled in by response_take_writer()
-  struct wire_response_header header;
-  wire_response_header_init(&header);
-  header.correlation_id = req->correlation_id;
   int injected = req->regions != NULL ? errinj_check(ERRINJ_API_ENCODE) : 0;
   int result = injected != 0 ? error_set(ERR_INVALID, "a fault was injected") : 0;
   if (result == 0) {
-    result = wire_response_header_write(&header, &w, wire_response_header_version(req->wire->key, req->version));
-  }
-  if (result == 0) {
-    result = req->wire->response->write(response, &w, req->version);
+    result = request_encode(req, answer, &w);
   }
   int16_t error_code = w.error_code;
   if (result == 0) {
@@ -183,9 +211,24 @@ void request_respond(struct request *req, const void *response)
   } else {
     wire_writer_destroy(&w);
     request_count(req, error_code);
+    if (req->is_traced) {
+      probe_answered(req, response_size(resp), error_code, false);
+    }
     connection_respond(request_leave(req), resp);
   }
   request_free(req);
+}
+
+void request_respond(struct request *req, const void *response)
+{
+  struct request_answer answer = {.response = response};
+  request_send(req, &answer);
+}
+
+void request_respond_bytes(struct request *req, const uint8_t *bytes, size_t size, int16_t error_code)
+{
+  struct request_answer answer = {.bytes = bytes, .size = size, .error_code = error_code};
+  request_send(req, &answer);
 }
 
 void *request_region(struct request *req, const struct response_region *region)

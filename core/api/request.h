@@ -48,6 +48,7 @@ struct request {
   void *body;                        ///< the decoded request, struct wire_*_request
   void *state;                       ///< the handler's, in the arena
   struct request_region *regions;    ///< given back if the answer is not sent, in the arena; newest first
+  bool is_traced;                    ///< its answer is shown, too (api/probe.h)
   request_fn cancel;                 ///< called when the connection closes while it waits; NULL: nothing to end
   struct list link;                  ///< in the client's list of unanswered requests
   _Atomic(int64_t) group_room;       ///< bytes left for answers about groups; other threads count it down
@@ -63,6 +64,15 @@ void request_respond(struct request *req, const void *response);
 
 /// Ends a request that has no answer (Produce with acks=0).
 void request_respond_nothing(struct request *req);
+
+/// Sends an answer that is encoded already, then frees the request.
+///
+/// @param bytes       its body, without the header; borrowed during the call
+/// @param error_code  the first error in it, for counts
+void request_respond_bytes(struct request *req, const uint8_t *bytes, size_t size, int16_t error_code);
+
+/// Closes the connection instead of answering, as somebody wants it.
+void request_close(struct request *req);
 
 /// Closes the connection instead of answering, as Kafka does where there is no error response; logs one line.
 ///

@@ -4,14 +4,14 @@
 //
 //   data directories locked and read -> workers, sockets bound -> metastore -> control loop: controller loads, what is
 //   to be adopted is (adoption.h), topic blocks are applied, logs are opened and recovered, the image is published ->
-//   accepting -> script thread, consoles
+//   script thread, hooks, consoles -> accepting -> timers
 //
 // Nothing is written before the sockets are bound: a start on a port that is taken leaves no trace.
 //
-// and back: reloads end -> consoles and their tasks end -> no more accepting, answers drained -> runners of policies
-// end, but for those that never will -> the controller ends what it is at and refuses the rest, while all loops still
-// run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed, markers written ->
-// metastore.
+// and back: reloads end -> hooks are told, consoles and their tasks end -> no more accepting, answers drained ->
+// runners of policies end, but for those that never will -> the controller ends what it is at and refuses the rest,
+// while all loops still run to hear of it -> periodic work stopped -> control -> pool -> workers -> logs closed,
+// markers written -> metastore.
 #include "broker/broker.h"
 
 #include <semaphore.h>
@@ -271,6 +271,7 @@ static void broker_make_replicas(struct broker *broker)
   broker->replicas = replica_manager_new(&settings);
   policies_start(&broker->policies, broker->options->config, workers, &broker->control);
   broker->api.runners = broker->policies.runners;
+  broker->api.hooks = broker->policies.hooks;
   struct log_manager_hooks hooks;
   replica_manager_log_hooks(broker->replicas, &hooks);
   hooks.retention = policy_segments_retention;
@@ -364,22 +365,26 @@ static int broker_build(struct broker *broker)
   TRY(broker_load(broker));
   measure_add(&broker->measure, &broker->api, broker->server, broker->replicas, broker->logs, broker->coordinator,
               broker->pool, broker->policies.runners);
-  TRY(server_accept(broker->server));
   broker->scripting = (struct scripting){
       .options = broker->options,
       .broker_id = broker->id,
       .cluster_id = controller_cluster_id(broker->controller),
       .server = broker->server,
+      .probes = &broker->api.probes,
+      .hooks = broker->policies.hooks,
       .reloader = broker->reloader,
       .inspect = {.pool = broker->pool,
                   .metadata = &broker->metadata,
                   .replicas = broker->replicas,
                   .server = broker->server,
                   .metrics = &broker->measure.metrics,
-                  .coordinator = broker->coordinator},
+                  .coordinator = broker->coordinator,
+                  .policies = &broker->policies.cache},
   };
   shared_set_memory(broker->options->config->lua_shared_memory_bytes);
   TRY(scripting_start(&broker->scripting, &broker->script));
+  TRY(server_accept(broker->server));
+  scripting_serve(&broker->scripting, broker->script);
   reloader_start(broker->reloader, broker->script);
   return 0;
 }
@@ -417,6 +422,7 @@ int broker_stop(struct broker *broker)
   if (broker->is_control_running) {
     reloader_stop(broker->reloader);
   }
+  scripting_stop(&broker->scripting);
   script_stop(broker->script);
   if (broker->server != NULL) {
     server_drain(broker->server, BROKER_DRAIN_MS);

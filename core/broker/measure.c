@@ -7,6 +7,8 @@
 #include "log/log_manager.h"
 #include "network/server.h"
 #include "os/clock.h"
+#include "policy/policy.h"
+#include "policy/probes.h"
 #include "policy/runner.h"
 #include "policy/shared.h"
 #include "replica/manager.h"
@@ -29,4 +31,6 @@ void measure_add(struct measure *measure, struct api *api, struct server *server
   metrics_add_source(&measure->metrics, pool_collect, pool);
   metrics_add_source(&measure->metrics, policy_runners_collect, runners);
   metrics_add_source(&measure->metrics, shared_collect, NULL);
+  metrics_add_source(&measure->metrics, policy_collect, (void *)(uintptr_t)api->policies);
+  metrics_add_source(&measure->metrics, probes_collect, &api->probes);
 }

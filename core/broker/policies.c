@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "lua/config.h"
+#include "policy/hooks.h"
 #include "policy/runner.h"
 #include "policy/segments.h"
 
@@ -16,6 +17,7 @@ static void policies_publish(struct policies *policies, const struct lua_config 
 void policies_start(struct policies *policies, const struct lua_config *config, int workers, struct event_loop *control)
 {
   policies_publish(policies, config);
+  policies->hooks = hooks_new();
   policies->runners = policy_runners_new(workers, control, &policies->cache);
   policy_runners_reload(policies->runners);
   policies->segments = policy_segments_new(&policies->cache, policies->runners);
@@ -34,6 +36,8 @@ void policies_stop(struct policies *policies)
 
 void policies_destroy(struct policies *policies)
 {
+  hooks_delete(policies->hooks);
+  policies->hooks = NULL;
   policy_segments_delete(policies->segments);
   policies->segments = NULL;
   policy_runners_delete(policies->runners);

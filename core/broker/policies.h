@@ -6,6 +6,7 @@
 #include "policy/policy.h"
 
 struct event_loop;
+struct hooks;
 struct lua_config;
 struct policy_runners;
 struct policy_segments;
@@ -13,6 +14,7 @@ struct policy_segments;
 /// Embed it; all zero: nothing was started.
 struct policies {
   struct policy_cache cache;        ///< what the configuration says
+  struct hooks *hooks;              ///< asks and told events; NULL: not started
   struct policy_runners *runners;   ///< NULL: not started
   struct policy_segments *segments; ///< decides what retention deletes where functions say it; NULL: not started
 };

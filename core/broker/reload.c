@@ -35,6 +35,7 @@ struct reloader {
   struct pool_job job;               ///< evaluates
   struct lua_config *wanted;         ///< what was read, owned; NULL: nothing
   struct server_limits_read *limits; ///< what was read of limits, owned; NULL: they are as before
+  struct script_load load;           ///< has hooks, timers and placement evaluated
   struct controller_reload change;   ///< what the controller does
 };
 
@@ -254,15 +255,10 @@ static void reload_evaluate(struct pool_job *job)
 
 static void reload_changed(struct controller_reload *change);
 
-/// Back on the control loop: the configuration has been read, or has an error.
-static void reload_evaluated(struct pool_job *job)
+/// The configuration is right: the controller is next.
+static void reload_change(struct reloader *reloader)
 {
-  struct reloader *reloader = CONTAINER_OF(job, struct reloader, job);
   struct reload_report *report = &reloader->current->report;
-  if (report->error != NULL) {
-    reload_refuse(reloader);
-    return;
-  }
   int32_t view_count = 0;
   const struct topic_view *views = options_views(reloader->wanted, &report->arena, &view_count);
   reloader->change = (struct controller_reload){
@@ -275,6 +271,33 @@ static void reload_evaluated(struct pool_job *job)
       .done = reload_changed,
   };
   controller_reload(reloader->settings.controller, &reloader->change);
+}
+
+/// Hooks, timers and placement have been evaluated on the script thread, or cannot be.
+static void reload_loaded(struct script_load *load)
+{
+  struct reloader *reloader = CONTAINER_OF(load, struct reloader, load);
+  if (load->error[0] != '\0') {
+    reload_report_fail(&reloader->current->report, "%s", load->error);
+    reload_refuse(reloader);
+  } else {
+    reload_change(reloader);
+  }
+}
+
+/// Back on the control loop: the configuration has been read, or has an error.
+static void reload_evaluated(struct pool_job *job)
+{
+  struct reloader *reloader = CONTAINER_OF(job, struct reloader, job);
+  if (reloader->current->report.error != NULL) {
+    reload_refuse(reloader);
+  } else if (reloader->script != NULL) {
+    reloader->load.reply = reloader->settings.control;
+    reloader->load.done = reload_loaded;
+    script_load(reloader->script, reloader->wanted->policies, &reloader->load);
+  } else {
+    reload_change(reloader);
+  }
 }
 
 static void reload_next(struct reloader *reloader)
@@ -299,6 +322,9 @@ static void reload_changed(struct controller_reload *change)
   struct reload_report *report = &reloader->current->report;
   if (change->error != NULL) {
     reload_report_fail(report, "%s", change->error);
+    if (reloader->script != NULL) {
+      script_discard(reloader->script);
+    }
     reload_refuse(reloader);
     return;
   }
@@ -317,6 +343,7 @@ static void reload_changed(struct controller_reload *change)
   shared_set_memory(reloader->wanted->lua_shared_memory_bytes);
   log_manager_set_reserve(reloader->settings.logs, reloader->wanted->log_dir_reserve_bytes);
   if (reloader->script != NULL) {
+    script_commit(reloader->script);
     script_set_limits(reloader->script, (size_t)reloader->wanted->lua_memory_bytes, reloader->wanted->lua_budget_ms);
   }
   enum slog_level level = reloader->wanted->log_level >= 0 ? (enum slog_level)reloader->wanted->log_level : SLOG_INFO;

@@ -192,6 +192,7 @@ struct controller_new_topic {
   int32_t config_count;                      ///< entries of `configs`
   const struct config_entry *configs;        ///< a NULL value is refused, as Kafka does
 
+  bool is_refused;                 ///< in: it has its error already, and is not created
   bool is_repeat;                  ///< out: a later entry of a name given twice: no entry in the answer
   int16_t error_code;              ///< out: Kafka's, 0: created (or would have been)
   const char *error_message;       ///< out: NULL with 0
@@ -226,6 +227,7 @@ struct controller_old_topic {
   const char *name;          ///< in: NULL: by id; out: the name, NULL where the answer has none
   size_t name_length;        ///< as above
   struct uuid id;            ///< in: zero: by name; out: the id, where known
+  bool is_refused;           ///< in: it has its error already, and is not deleted
   bool is_repeat;            ///< out: a later entry of a name or id given twice: no entry in the answer
   int16_t error_code;        ///< out: Kafka's
   const char *error_message; ///< out: NULL with 0
@@ -255,6 +257,7 @@ struct controller_grown_topic {
   int32_t partitions;                        ///< how many it is to have in all
   int32_t assignment_count;                  ///< entries of `assignments`; -1: the controller places
   struct controller_assignment *assignments; ///< one for each new partition, in order; `partition` is not looked at
+  bool is_refused;                           ///< in: it has its error already, and gets none
   bool is_repeat;                            ///< out: a later entry of a name given twice: no entry in the answer
   int16_t error_code;                        ///< out: Kafka's, 0: the partitions are there (or would be)
   const char *error_message;                 ///< out: NULL where Kafka says no more

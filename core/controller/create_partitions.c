@@ -157,7 +157,9 @@ int32_t topic_plan_grow(const struct topic_plan_context *context, struct control
 {
   for (int32_t i = 0; i < grow->topic_count; i++) {
     grow->topics[i].is_repeat = false;
-    refuse(&grow->topics[i], WIRE_NONE, NULL);
+    if (!grow->topics[i].is_refused) {
+      refuse(&grow->topics[i], WIRE_NONE, NULL);
+    }
     grown[i] = (struct topic_plan_grown){NULL, NULL};
   }
   find_repeats(grow);

@@ -338,8 +338,10 @@ int32_t topic_plan_create(const struct topic_plan_context *context, struct contr
   for (int32_t i = 0; i < create->topic_count; i++) {
     struct controller_new_topic *topic = &create->topics[i];
     topic->is_repeat = false;
-    topic->error_code = WIRE_NONE;
-    topic->error_message = NULL;
+    if (!topic->is_refused) {
+      topic->error_code = WIRE_NONE;
+      topic->error_message = NULL;
+    }
     topic->id = (struct uuid){{0}};
     topic->partition_count = -1;
     topic->made_replication_factor = -1;

@@ -46,6 +46,9 @@ static void check_form(struct controller_drop *drop)
   for (int32_t i = 0; i < drop->topic_count; i++) {
     struct controller_old_topic *topic = &drop->topics[i];
     topic->is_repeat = false;
+    if (topic->is_refused) {
+      continue;
+    }
     topic->error_code = WIRE_NONE;
     topic->error_message = NULL;
     if (topic->name && !uuid_is_zero(&topic->id)) {

@@ -18,7 +18,6 @@
 #include "network/listener.h"
 #include "os/stream.h"
 #include "policy/partitioners.h"
-#include "wire/codec.h"
 
 static struct config_load *host_load(lua_State *vm)
 {
@@ -66,21 +65,6 @@ static int host_log(lua_State *vm)
   enum slog_level level = (enum slog_level)luaL_checkoption(vm, 1, NULL, levels);
   slog_write(level, "%s", luaL_checkstring(vm, 2));
   return 0;
-}
-
-/// apis() -> the names of all requests
-static int host_apis(lua_State *vm)
-{
-  lua_newtable(vm);
-  int count = 0;
-  for (int key = 0; key < INT8_MAX; key++) {
-    const struct wire_api *api = wire_api_find((int16_t)key);
-    if (api != NULL) {
-      lua_pushstring(vm, api->name);
-      lua_rawseti(vm, -2, ++count);
-    }
-  }
-  return 1;
 }
 
 /// builtin_partitioner(name) -> whether it is one of ours; or false and what is wrong with what it is told
@@ -250,7 +234,6 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"position", host_position},
       {"print", host_print},
       {"log", host_log},
-      {"apis", host_apis},
       {"builtin_partitioner", host_builtin_partitioner},
       {"read", host_read},
       {"check_broker", host_check_broker},

@@ -565,4 +565,6 @@ void inspect_natives(struct inspect *inspect, struct script_native natives[INSPE
   natives[3] = (struct script_native){.name = "set_configs", .fn = native_set_configs, .arg = inspect};
   natives[4] = (struct script_native){.name = "compaction", .fn = native_compaction, .arg = inspect};
   natives[5] = (struct script_native){.name = "group", .fn = native_group, .arg = inspect};
+  natives[6] = (struct script_native){.name = "policies", .fn = inspect_policies, .arg = inspect};
+  natives[7] = (struct script_native){.name = "topic_name", .fn = inspect_topic_name, .arg = inspect};
 }

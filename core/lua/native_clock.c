@@ -13,6 +13,13 @@ static int clock_now(lua_State *vm)
   return 1;
 }
 
+/// ticks() -> monotonic time, ns
+static int clock_ticks(lua_State *vm)
+{
+  lua_pushnumber(vm, (lua_Number)clock_mono_ns());
+  return 1;
+}
+
 /// poll(): see lua_state_poll()
 static int clock_poll(lua_State *vm)
 {
@@ -25,6 +32,7 @@ int native_clock_open(struct lua_State *vm)
   static const luaL_Reg functions[] = {
       {"now", clock_now},
       {"poll", clock_poll},
+      {"ticks", clock_ticks},
       {NULL, NULL},
   };
   lua_newtable(vm);

@@ -8,7 +8,10 @@
 
 #include "lua/policy_vm_private.h"
 
-enum { FAILURE_PATH_MAX = 200 }; ///< bytes of a file's name
+enum {
+  FAILURE_PATH_MAX = 200,  ///< bytes of a file's name
+  FAILURE_ABOUT_MAX = 400, ///< bytes that say which policy it is
+};
 
 /// Cuts a text behind `size` bytes, or before the character that is cut by that.
 static void failure_cut(char *text, size_t size)
@@ -98,14 +101,30 @@ static const char *failure_skip_place(const char *text)
   return end[0] == ':' && end[1] == ' ' ? end + 2 : text;
 }
 
+void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *about, const char *text,
+                        struct policy_failure *failure)
+{
+  char place[FAILURE_PATH_MAX + 16];
+  const char *source = policy->source != NULL ? policy->source : "config.lua";
+  const char *rest = text;
+  if (failure_has_place(set, text, &source, &rest)) {
+    snprintf(place, sizeof place, "%.*s", FAILURE_PATH_MAX, source);
+  } else {
+    snprintf(place, sizeof place, "%.*s:%d: ", FAILURE_PATH_MAX, source, policy->line);
+    rest = failure_skip_place(text);
+  }
+  char line[FAILURE_ABOUT_MAX + sizeof place + LUA_STATE_TEXT_SIZE + 64];
+  snprintf(line, sizeof line, "%s %.*s: %s%s", policy_kind_name(policy->kind), FAILURE_ABOUT_MAX, about, place, rest);
+  failure_cut(line, sizeof failure->text - 1);
+  failure_clean(line);
+  snprintf(failure->text, sizeof failure->text, "%s", line);
+}
+
 void policy_vm_fail(const struct policy_call *call, const struct policy_set *set, const char *text, int32_t index,
                     struct policy_failure *failure)
 {
   const struct policy *policy = call->policy;
-  char place[FAILURE_PATH_MAX + 16];
-  char about[400] = "";
-  const char *source = policy->source != NULL ? policy->source : "config.lua";
-  const char *rest = text;
+  char about[FAILURE_ABOUT_MAX] = "";
   if (policy->kind == POLICY_WHERE) {
     snprintf(about, sizeof about, "of view %.249s", policy->name);
   } else if (strcmp(policy->name, call->topic) == 0) {
@@ -113,16 +132,6 @@ void policy_vm_fail(const struct policy_call *call, const struct policy_set *set
   } else {
     snprintf(about, sizeof about, "%.100s of topic %.249s", policy->name, call->topic);
   }
-  if (failure_has_place(set, text, &source, &rest)) {
-    snprintf(place, sizeof place, "%.*s", FAILURE_PATH_MAX, source);
-  } else {
-    snprintf(place, sizeof place, "%.*s:%d: ", FAILURE_PATH_MAX, source, policy->line);
-    rest = failure_skip_place(text);
-  }
-  char line[sizeof about + sizeof place + LUA_STATE_TEXT_SIZE + 64];
-  snprintf(line, sizeof line, "%s %s: %s%s", policy_kind_name(policy->kind), about, place, rest);
-  failure_cut(line, sizeof failure->text - 1);
-  failure_clean(line);
-  snprintf(failure->text, sizeof failure->text, "%s", line);
+  policy_vm_describe(set, policy, about, text, failure);
   failure->index = index;
 }

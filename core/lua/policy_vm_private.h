@@ -179,3 +179,8 @@ void policy_vm_push_natives(struct lua_State *vm, struct policy_call *call);
 /// defined.
 void policy_vm_fail(const struct policy_call *call, const struct policy_set *set, const char *text, int32_t index,
                     struct policy_failure *failure);
+
+/// The same for any policy of a set, with `about` saying which one it is, after its kind; leaves `failure->index`
+/// alone.
+void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *about, const char *text,
+                        struct policy_failure *failure);

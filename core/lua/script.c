@@ -10,6 +10,7 @@
 #include "lua/script_private.h"
 #include "lua/state.h"
 #include "lua/task.h"
+#include "policy/probes.h"
 
 /// For internal code, beyond lua_memory: a part of it too, as LuaJIT's table of texts doubles at once, whoever made
 /// them.
@@ -45,6 +46,8 @@ int script_new(const struct script_options *options, struct script **script)
   list_create(&made->calls);
   list_create(&made->sessions);
   list_create(&made->channels);
+  list_create(&made->probe_asks);
+  list_create(&made->asks);
   int result = event_loop_create(&made->loop, "luka-script");
   if (result < 0) {
     mem_free(made);
@@ -54,6 +57,7 @@ int script_new(const struct script_options *options, struct script **script)
   made->loop.arg = made;
   result = script_listen(made);
   if (result == 0) {
+    script_open_probes(made);
     result = event_loop_start(&made->loop);
     if (result < 0) {
       script_stop_listening(made);
@@ -100,6 +104,7 @@ void script_set_limits(struct script *script, size_t memory_bytes, int budget_ms
 void script_stop(struct script *script)
 {
   if (script != NULL) {
+    probes_close(script->options.probes);
     event_loop_stop(&script->loop);
   }
 }
@@ -111,6 +116,8 @@ void script_delete(struct script *script)
   }
   script_stop(script);
   lua_state_delete(script->state);
+  probes_set_watch(script->options.probes, NULL);
+  script_free_policies(script);
   event_loop_destroy(&script->loop);
   mem_free(script);
 }
@@ -121,8 +128,10 @@ static void script_on_stop(void *arg)
   struct script *script = arg;
   script->is_stopping = true;
   timer_stop(&script->loop, &script->turn_timer);
+  script_end_policies(script);
   script_stop_listening(script);
   script_close_sessions(script);
+  script_return_asks(script);
   LIST_EACH_SAFE(&script->calls, node) {
     struct script_call *call = CONTAINER_OF(node, struct script_call, node);
     script_abandon(script, call->task);
@@ -180,7 +189,7 @@ static bool script_make_state(struct script *script)
   };
   struct lua_state_failure failure;
   if (lua_state_new(&limits, &script->state) < 0) {
-    slog_error("console: %s", error_last()->message);
+    slog_error("script: %s", error_last()->message);
     return false;
   }
   if (lua_state_enter(script->state, script_open, script, &failure) < 0) {
@@ -211,14 +220,18 @@ bool script_enter(struct script *script, const char *event, int (*push)(struct l
 /// ends, and the next console gets a new one.
 static void script_break(struct script *script, const char *message)
 {
-  slog_error("console: internal error, all consoles are closed: %s", message);
+  slog_error("script: internal error, all consoles are closed, hooks and timers begin anew: %s", message);
   lua_state_delete(script->state);
   script->state = NULL;
+  probes_set_watch(script->options.probes, NULL);
+  script_return_asks(script);
   LIST_EACH_SAFE(&script->calls, node) {
     struct script_call *call = CONTAINER_OF(node, struct script_call, node);
     script_abandon(script, call->task);
   }
   script_close_sessions(script);
+  script_end_policies(script);
+  script_restore_policies(script);
 }
 
 static void script_on_turn(struct timer *timer)

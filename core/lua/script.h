@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The script thread: an event loop with one limited Lua state (lua/state.h) in which user code runs, today that of the
-// consoles on a Unix socket. What it does is written in Lua (lua/luka/script/); this is the way in and out:
+// The script thread: an event loop with one limited Lua state (lua/state.h) in which user code runs: that of
+// consoles on a Unix socket, and hooks and timers of the configuration (script_policies.c). What it does is written in
+// Lua (lua/luka/script/); this is the way in and out:
 //
 //   client -- socket -- session (script_session.c) --> lua/luka/script/init.lua: events
 //   task (a coroutine with user code) --> word --> native function --> other thread
 //                                         await(ticket) <-- script_call_done() <---+
 //
-// The state is made when the first console connects, so a broker that nobody talks to like that has none. Nothing here
-// waits, and no Lua runs on any other thread.
+// The state is made when the first console connects, or for a configuration with hooks, timers or a placement, so a
+// broker without them that nobody talks to has none. Nothing here waits.
 //
 // Two ways for other parts to give functions to internal Lua code, which finds them in the `native` table:
 //
@@ -27,7 +28,11 @@
 #include "base/list.h"
 #include "event/mail.h"
 
+struct event_loop;
+struct hooks;
 struct lua_State;
+struct probes;
+struct policy_set;
 struct script;
 
 enum { SCRIPT_SESSIONS_MAX = 64 }; ///< consoles at a time
@@ -90,16 +95,28 @@ struct script_options {
   int32_t broker_id;                     ///< of this broker
   const char *cluster_id;                ///< of its cluster
   const char *version;                   ///< of Luka
-  const char *console;                   ///< path of the console's socket
+  const char *console;                   ///< path of the console's socket; NULL: there is none
+  struct hooks *hooks;                   ///< asks and told events
   size_t memory_bytes;                   ///< lua_memory
   int budget_ms;                         ///< lua_budget_ms
   int (*connect)(void *arg, int *fd);    ///< gives one end of a connection to this broker; any thread
   void (*ask_stop)(void *arg);           ///< has the broker stopped, soon; any thread. NULL: nobody can do that
+  struct probes *probes;                 ///< where functions see requests
   void *arg;                             ///< for `connect` and `ask_stop`
   const struct script_native *natives;   ///< functions for Lua
   int native_count;                      ///< how many
   const struct script_service *services; ///< functions for Lua
   int service_count;                     ///< how many
+};
+
+/// An evaluation that somebody waits for. Embed it; the script's until `done`.
+struct script_load {
+  struct mail mail;                       ///< private
+  struct script *script;                  ///< private
+  const struct policy_set *set;           ///< private
+  struct event_loop *reply;               ///< loop of `done`; NULL: the script thread's
+  void (*done)(struct script_load *load); ///< called once
+  char error[1024];                       ///< in `done`: a line, empty: all is well
 };
 
 /// Opens the socket and starts the thread.
@@ -110,6 +127,24 @@ int script_new(const struct script_options *options, struct script **script);
 
 /// Changes lua_memory and lua_budget_ms, for what runs from then on. Any thread, until script_stop().
 void script_set_limits(struct script *script, size_t memory_bytes, int budget_ms);
+
+/// Evaluates the functions of a set for the script thread: hooks, timers, placement. Those in force stay. One at a
+/// time; any thread, until script_stop().
+///
+/// @param set  a reference is taken; NULL: there are none
+void script_load(struct script *script, const struct policy_set *set, struct script_load *load);
+
+/// Puts what was loaded in force, all at once: timers of before end. Any thread, after `done` without an error.
+void script_commit(struct script *script);
+
+/// Forgets what was loaded instead.
+void script_discard(struct script *script);
+
+/// Lets timers run, once this broker serves. Any thread.
+void script_serve(struct script *script);
+
+/// Something waits in the lines of the hooks (policy/hooks.h). Any thread, until script_stop().
+void script_wake(struct script *script);
 
 /// Ends tasks and sessions, removes the socket, waits for calls under way, then ends the thread. While other threads
 /// still run, as they have to answer. NULL is fine.

@@ -20,8 +20,8 @@ static int native_abandon(lua_State *vm);
 static int native_service(lua_State *vm);
 static int native_stop(lua_State *vm);
 
-/// Adds a function whose upvalues are the script and an argument.
-static void native_add(lua_State *vm, struct script *script, const char *name, lua_CFunction fn, const void *arg)
+void script_add_native(struct lua_State *vm, struct script *script, const char *name, int (*fn)(struct lua_State *vm),
+                       const void *arg)
 {
   lua_pushlightuserdata(vm, script);
   lua_pushlightuserdata(vm, (void *)(uintptr_t)arg);
@@ -33,20 +33,26 @@ void script_push_natives(struct lua_State *vm, struct script *script)
 {
   const struct script_options *options = &script->options;
   lua_task_open(vm);
-  native_add(vm, script, "send", script_session_send, NULL);
-  native_add(vm, script, "close", script_session_close, NULL);
-  native_add(vm, script, "queued", script_session_queued, NULL);
-  native_add(vm, script, "drained", script_session_drained, NULL);
-  native_add(vm, script, "channel", script_channel_call, NULL);
-  native_add(vm, script, "sleep", native_sleep, NULL);
-  native_add(vm, script, "abandon", native_abandon, NULL);
-  native_add(vm, script, "stop", native_stop, NULL);
+  script_add_native(vm, script, "send", script_session_send, NULL);
+  script_add_native(vm, script, "close", script_session_close, NULL);
+  script_add_native(vm, script, "queued", script_session_queued, NULL);
+  script_add_native(vm, script, "drained", script_session_drained, NULL);
+  script_add_native(vm, script, "channel", script_channel_call, NULL);
+  script_add_native(vm, script, "sleep", native_sleep, NULL);
+  script_add_native(vm, script, "abandon", native_abandon, NULL);
+  script_add_native(vm, script, "stop", native_stop, NULL);
+  script_add_native(vm, script, "probe_watch", script_probe_watch, NULL);
+  script_add_native(vm, script, "probe_body", script_probe_body, NULL);
+  script_add_native(vm, script, "probe_answer", script_probe_answer, NULL);
+  script_add_native(vm, script, "probe_dropped", script_probe_dropped, NULL);
+  script_add_native(vm, script, "probe_log", script_probe_log, NULL);
   for (int i = 0; i < options->native_count; i++) {
-    native_add(vm, script, options->natives[i].name, options->natives[i].fn, options->natives[i].arg);
+    script_add_native(vm, script, options->natives[i].name, options->natives[i].fn, options->natives[i].arg);
   }
+  script_add_policy_natives(vm, script);
   lua_createtable(vm, 0, options->service_count);
   for (int i = 0; i < options->service_count; i++) {
-    native_add(vm, script, options->services[i].name, native_service, &options->services[i]);
+    script_add_native(vm, script, options->services[i].name, native_service, &options->services[i]);
   }
   lua_setfield(vm, -2, "services");
 }

@@ -73,6 +73,9 @@ static void session_flush(struct session *session);
 
 int script_listen(struct script *script)
 {
+  if (script->options.console == NULL) {
+    return 0;
+  }
   TRY(unix_socket_listen(script->options.console, SESSION_BACKLOG, &script->listen_fd, &script->listen_inode));
   int err = uv_poll_init_socket(&script->loop.uv, &script->listen_poll, script->listen_fd);
   if (err != 0) {

@@ -9,7 +9,7 @@
 
 enum {
   STATE_HOOK_STEPS = 250, ///< instructions between two looks at the clock; fewer cost much, more take long in C
-  STATE_OWNERS_MAX = 65,  ///< owners of memory: none, and one for each console
+  STATE_OWNERS_MAX = 66,  ///< owners of memory: none, one for each console, and the configuration
 };
 
 struct lua_state {

@@ -24,7 +24,8 @@ struct lua_state;
 ///   run(co, id, owner, slice_ms, ...) -> how, ...
 ///                                           runs task `id`, a coroutine, with these arguments; `how` is "done" with
 ///                                           results, "failed" with the error, "yielded" with values, or "preempted".
-///                                           What it allocates counts as that of `owner`, 1 to 64
+///                                           What it allocates counts as that of `owner`: 1 to 64 are consoles,
+///                                           65 is the configuration
 ///   was_preempted(co) -> boolean            whether the coroutine, which was just resumed and yielded, was preempted.
 ///                                           Asked once, by whoever resumed it
 ///   is_deep() -> boolean                    as lua_state_is_deep()

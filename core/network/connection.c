@@ -294,6 +294,11 @@ const struct listener *connection_listener(const struct connection *conn)
   return conn->listener;
 }
 
+bool connection_is_attached(const struct connection *conn)
+{
+  return conn->is_attached;
+}
+
 const char *connection_peer(const struct connection *conn)
 {
   return conn->peer;

@@ -83,6 +83,9 @@ const struct listener *connection_listener(const struct connection *conn);
 /// The client's address, "127.0.0.1:40512" or "[::1]:40512"; borrowed as long as the connection.
 const char *connection_peer(const struct connection *conn);
 
+/// Whether it comes from inside the process (server_attach()).
+bool connection_is_attached(const struct connection *conn);
+
 /// A pointer for core/api, NULL at first.
 void connection_set_user(struct connection *conn, void *user);
 void *connection_user(const struct connection *conn);

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/slog.h"
 #include "os/clock.h"
 #include "policy/partitioners.h"
@@ -194,12 +195,41 @@ void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const 
   }
   int64_t nth = atomic_fetch_add_explicit(&counters->errors, 1, memory_order_relaxed) + 1;
   policy_keep_error(counters, error);
+  atomic_store_explicit(&counters->error_ms, clock_wall_ms(), memory_order_relaxed);
   int64_t now_ms = clock_mono_ms();
   int64_t last_ms = atomic_load_explicit(&counters->logged_ms, memory_order_relaxed);
   // Zero: never. Of threads that see the same time one logs.
   if ((last_ms == 0 || now_ms - last_ms >= POLICY_LOG_INTERVAL_MS) &&
       atomic_compare_exchange_strong(&counters->logged_ms, &last_ms, now_ms)) {
     slog_warn("%s (error %lld of this policy)", error, (long long)nth);
+  }
+}
+
+/// What the samples of a policy are called: "transform.clicks"; of kinds that a name may have several of, with the
+/// line.
+static void policy_metric_label(const struct policy *policy, char *label, size_t size)
+{
+  bool is_single = policy->kind != POLICY_HOOK && policy->kind != POLICY_TIMER && policy->kind != POLICY_REQUEST;
+  int length = snprintf(label, size, "%s.%s", policy_kind_name(policy->kind), policy->name);
+  if (!is_single && length > 0 && (size_t)length < size) {
+    snprintf(label + length, size - (size_t)length, ":%d", policy->line);
+  }
+}
+
+void policy_collect(void *arg, struct metric_samples *out)
+{
+  static const struct metric calls = {"policy.calls", "policy", METRIC_COUNTER,
+                                      "calls of each function; of those on records, records"};
+  static const struct metric errors = {"policy.errors", "policy", METRIC_COUNTER, "calls of each function that failed"};
+  static const struct metric ns = {"policy.ns", "policy", METRIC_COUNTER, "time of all calls of each function, ns"};
+  const struct policy_set *set = policy_cache_get(arg);
+  for (int i = 0; set != NULL && i < set->policy_count; i++) {
+    const struct policy *policy = &set->policies[i];
+    char label[POLICY_TEXT_SIZE];
+    policy_metric_label(policy, label, sizeof label);
+    metrics_put(out, &calls, label, metric_read(&policy->counters->calls));
+    metrics_put(out, &errors, label, metric_read(&policy->counters->errors));
+    metrics_put(out, &ns, label, metric_read(&policy->counters->ns));
   }
 }
 

@@ -41,6 +41,7 @@ struct policy_counters {
   _Atomic(bool) is_off;    ///< it lost threads that never came back (policy/runner.h): an error until the next reload,
                            ///< which makes new counters
   _Atomic(int64_t) logged_ms; ///< monotonic time of the last error that was logged: one a second at most
+  _Atomic(int64_t) error_ms;  ///< wall clock of the last error
   _Atomic(char *) last_error; ///< what went wrong last, with file and line; NULL: nothing yet. Exchanged whole: a
                               ///< reader is inside its epoch. Owned: policy_counters_destroy()
 };
@@ -151,6 +152,10 @@ const char *policy_kind_name(enum policy_kind kind);
 
 /// Counts calls, and an error if there is one (NULL: none), which is logged at most once a second. Any thread.
 void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error);
+
+/// Source of metrics "policy.*" of each policy (base/metrics.h). Any thread inside its epoch. @param arg  struct
+/// policy_cache
+void policy_collect(void *arg, struct metric_samples *out);
 
 /// Frees what the counters of a policy own; the struct itself is its set's. When nobody can see the set any more.
 void policy_counters_destroy(struct policy_counters *counters);

@@ -7,6 +7,7 @@ local errors = require "luka.errors"
 local value_of = require "luka.config.value"
 
 ---@class luka.Transport
+---@field client_id string?  nil: CLIENT_ID
 ---@field call fun(self: luka.Transport, request: string): string  a request without its length, header included; raises
 ---   luka.Error
 ---@field wait fun(self: luka.Transport, ms: number)  lets time pass
@@ -116,7 +117,7 @@ function M.new(transport)
     end
     correlation_id = (correlation_id + 1) % 2 ^ 31
     local sent = correlation_id
-    local answer = transport:call(codec.request(api, version, body, sent, M.CLIENT_ID))
+    local answer = transport:call(codec.request(api, version, body, sent, transport.client_id or M.CLIENT_ID))
     local result, got = codec.response(api, version, answer)
     if got ~= sent then errors.raise("malformed", "the broker answered another request than %s", api) end
     return result

@@ -5,6 +5,7 @@ local blocks = require "luka.config.blocks"
 local failure = require "luka.config.failure"
 local names = require "luka.policy.names"
 local read = require "luka.config.read"
+local served = require "luka.wire.served"
 local suggest = require "luka.config.suggest"
 local value_of = require "luka.config.value"
 local words_of_functions = require "luka.policy.words"
@@ -98,7 +99,7 @@ local function timer_word(files, policies, calls, word)
   end
 end
 
-local function request_word(files, policies, calls, host)
+local function request_word(files, policies, calls)
   return function(name, fn)
     calls.count = calls.count + 1
     local origin = caller(files)
@@ -107,7 +108,7 @@ local function request_word(files, policies, calls, host)
         value_of.show(name))
     end
     local path = ("on.request %s"):format(value_of.show(name))
-    local known = host.apis()
+    local known = served.names()
     local is_known = false
     for _, other in ipairs(known) do is_known = is_known or other == name end
     if not is_known then refuse_name(origin, path, "request", name, known) end
@@ -158,7 +159,7 @@ function M.new(files, settings, calls)
   words.hook = hook_word(files, policies, calls)
   words.every = timer_word(files, policies, calls, "every")
   words.after = timer_word(files, policies, calls, "after")
-  words.on = word_table(files, "on", { request = request_word(files, policies, calls, host) })
+  words.on = word_table(files, "on", { request = request_word(files, policies, calls) })
   return words
 end
 

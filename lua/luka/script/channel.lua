@@ -9,9 +9,10 @@ local M = {}
 --- A transport. It has no state: any number of tasks may use it.
 ---
 ---@param native luka.Native
+---@param client_id string?  as what it asks; nil: the administration's own
 ---@return luka.Transport
-function M.new(native)
-  local transport = {}
+function M.new(native, client_id)
+  local transport = { client_id = client_id }
 
   function transport:call(request) -- luacheck: ignore self
     local response, message = task.await(native.channel(request))

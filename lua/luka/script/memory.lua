@@ -9,6 +9,9 @@ local M = {}
 --- Share of the cap up to which the heap is left alone, and which may be in use after a collection.
 M.COLLECT, M.FULL = 0.6, 0.75
 
+--- By which the memory of the configuration's functions is counted; consoles have 1 to 64.
+M.POLICIES = 65
+
 local native
 local sessions = {}
 local collect_at, known_cap -- the cap changes with a reload
@@ -30,6 +33,11 @@ function M.add(session)
   return nil
 end
 
+--- Registers the configuration's functions.
+---
+---@param policies { on_full: fun(self: table, text: string) }
+function M.add_policies(policies) sessions[M.POLICIES] = policies end
+
 --- A session is over.
 ---@param owner integer
 function M.remove(owner)
@@ -41,7 +49,7 @@ end
 ---@return string
 function M.text()
   local _, cap = native.memory()
-  return ("not enough memory: all consoles together may use %d MiB (lua_memory)"):format(math.floor(cap / 2 ^ 20))
+  return ("not enough memory: all consoles, hooks and timers together may use %d MiB (lua_memory)"):format(math.floor(cap / 2 ^ 20))
 end
 
 local function heaviest()

@@ -9,6 +9,7 @@ local evaluate = require "luka.script.evaluate"
 local json = require "luka.native.json"
 local memory = require "luka.script.memory"
 local natives = require "luka.script.natives"
+local probes = require "luka.script.probes"
 local task = require "luka.script.task"
 local view = require "luka.view"
 local words = require "luka.words"
@@ -58,6 +59,7 @@ function Session:finish()
   self.is_over = true
   if self.task then task.kill(self.task) end
   if self.completion then task.kill(self.completion) end
+  probes.leave(self)
   memory.remove(self.owner)
   self.on_end()
 end
@@ -70,6 +72,7 @@ function Session:on_full(text)
   if not self.env then return end
   text = text .. "; the variables of this console are gone"
   self.env, self.known, self.context = nil, nil, nil
+  probes.leave(self)
   if self.completion then task.kill(self.completion) end
   if self.task then
     task.kill(self.task, errors.new("memory", text))
@@ -81,7 +84,8 @@ end
 
 --- The environment of the session's code: its own globals, and behind them the words.
 function Session:make_environment()
-  self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native) }
+  self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native),
+    probes = probes.of(self) }
   self.env, self.known = environment.session(self.native, words.new(self.context))
 end
 

@@ -32,6 +32,8 @@ M.QUEUE_MAX, M.FRAME_MAX = 256 * 1024, 16 * 1024 * 1024
 ---@field values table  for its next resume
 ---@field ticket integer?  what it waits for
 ---@field results table<integer, table>  of tickets that it has not waited for yet
+---@field budget_ms number?  processor time that it has from one wait to the next
+---@field spent_ms number?  what it has used of that
 
 local native
 local by_id, ready = {}, {}
@@ -113,6 +115,34 @@ end
 ---@return boolean
 function M.has_work() return #ready > 0 end
 
+--- Where code of the user's is that a task which does not run is in: "config.lua:12: ", or nothing.
+---
+---@param task luka.Task
+---@return string
+function M.place(task)
+  local level = 0
+  while task.co do
+    local info = debug.getinfo(task.co, level, "Sl")
+    if not info then break end
+    local path = info.source:match "^@(.*)"
+    if path and info.currentline > 0 then return ("%s:%d: "):format(path, info.currentline) end
+    level = level + 1
+  end
+  return ""
+end
+
+--- Counts the time of a slice; ends a task that has no more.
+local function spend(task, ms)
+  if task.state ~= "ready" then
+    task.spent_ms = 0
+    return
+  end
+  task.spent_ms = (task.spent_ms or 0) + ms
+  if task.spent_ms > task.budget_ms then
+    M.kill(task, errors.new("budget", ("%stook longer than %d ms"):format(M.place(task), task.budget_ms)))
+  end
+end
+
 --- Lets each task that can go on do so for a slice.
 function M.turn()
   local batch = ready
@@ -123,8 +153,10 @@ function M.turn()
     if task.state == "ready" then
       local values = task.values
       task.values = NOTHING
+      local before = task.budget_ms and native.cpu_ms()
       current = task
       after_slice(task, native.run(task.co, task.id, task.session.owner, slice_ms, unpack(values, 1, values.n)))
+      if before then spend(task, native.cpu_ms() - before) end
       memory.watch()
     end
   end

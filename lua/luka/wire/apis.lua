@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The files of core/wire/schema that the program's Lua side speaks; the build embeds them as luka.wire.schema.<name>
--- (scripts/generate/embed.lua reads this list).
+-- The files of core/wire/schema that the program's Lua side speaks, all requests that are served among them; the build
+-- embeds them as luka.wire.schema.<name> (scripts/generate/embed.lua reads this list).
 return {
+  "alter_configs",
+  "alter_partition_reassignments",
   "alter_replica_log_dirs",
+  "alter_user_scram_credentials",
   "api_versions",
   "consumer_group_describe",
   "consumer_group_heartbeat",
@@ -17,16 +20,29 @@ return {
   "describe_groups",
   "describe_log_dirs",
   "describe_producers",
+  "describe_quorum",
+  "describe_topic_partitions",
+  "describe_user_scram_credentials",
+  "elect_leaders",
   "fetch",
   "find_coordinator",
   "header",
+  "heartbeat",
   "incremental_alter_configs",
+  "init_producer_id",
+  "join_group",
   "leave_group",
+  "list_config_resources",
   "list_groups",
   "list_offsets",
+  "list_partition_reassignments",
   "metadata",
   "offset_commit",
   "offset_delete",
   "offset_fetch",
+  "offset_for_leader_epoch",
   "produce",
+  "sync_group",
+  "unregister_broker",
+  "update_features",
 }

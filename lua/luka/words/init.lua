@@ -11,13 +11,14 @@ local help = require "luka.words.help"
 ---@field topic_methods table<string, function>  made by new(): methods of topic objects, of all files
 ---@field group_methods table<string, function>  made by new(): and those of group objects
 ---@field topic_of fun(name: string): table  made by new(): the object of a topic that exists
+---@field probes table        luka.script.probes.of(session)
 ---@field native table<string, any>  what C gives: segments, compaction, group, connections, metrics, set_configs, reload, stop
 
 local M = {}
 
 --- Modules below luka.words, in the order of docs/console.md.
 M.FILES = { "topics", "topic", "segments", "compaction", "records", "groups", "offsets", "broker", "inspect", "traffic",
-  "lifecycle", "console" }
+  "probes", "policies", "lifecycle", "console" }
 
 local registry
 
