@@ -22,7 +22,6 @@ local words_of = require "luka.config.words"
 ---@field read fun(path: string): string?, string?, boolean?  a file; or nil, why not, whether it is missing
 ---@field print fun(text: string)  to the broker's log
 ---@field log fun(level: string, text: string)  the same, at a level
----@field apis fun(): string[]  names of all requests
 ---@field builtin_partitioner fun(name: string): boolean, string?  whether it is one; false and a sentence: a wrong one
 ---@field memory_bytes integer  what the evaluation may use
 ---@field check_broker fun(name: string, text: string): string?  what the config takes, when the text is not that
