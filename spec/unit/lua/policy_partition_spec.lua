@@ -138,7 +138,7 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["return record[1]"] = "config.lua:2: a record has no field number: it has key, value, headers, timestamp, topic, "
         .. "partition and offset",
       ["emit('x', record)"] = "config.lua:2: emit() is for transforms of what is produced",
-      ["reject 'x'"] = "config.lua:2: reject() is for transforms of what is produced",
+      ["reject 'x'"] = "config.lua:2: reject() is for transform and transform_fetch",
       ["coroutine.yield()"] = "config.lua:2: attempt to yield across C-call boundary",
       ["return nosuch"] = "config.lua:2: unknown word nosuch",
     } do
