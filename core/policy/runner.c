@@ -106,7 +106,7 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   thread->version = runner->version;
   pthread_mutex_unlock(&runner->lock);
   struct policy_vm *vm = NULL;
-  int result = runner_needs_vm(runner, set) ? set->new_vm(set, &vm) : 0;
+  int result = set != NULL && runner_needs_vm(runner, set) ? set->new_vm(set, &vm) : 0;
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,

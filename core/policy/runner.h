@@ -40,7 +40,7 @@ struct policy_runners;
 
 enum {
   POLICY_STUCK_MS = 700,           ///< a record that takes longer is stuck, or twice its set's budget if that is more
-  POLICY_STUCK_USED_MS = 200,      ///< provided that the thread had that much of a processor in that time; or
+  POLICY_STUCK_USED_MS = 100,      ///< provided that the thread had that much of a processor in that time; or
   POLICY_STUCK_WAITING_MS = 10000, ///< if it had less: it waits for something (`unsafe`), or the machine is overloaded
   POLICY_LOST_MAX = 8,             ///< lost threads from which on a policy that loses one more is switched off
 };
