@@ -304,6 +304,32 @@ static void vm_explain(const struct lua_policy_vm *vm, struct lua_state *state, 
   policy_vm_fail(&vm->call, vm->set, text, (int32_t)index, failure);
 }
 
+/// Makes a state anew when functions hold so much of its memory that others have no room: what they hold is given up, as
+/// after a reload. A state that cannot be made is tried again at the next call.
+static void vm_renew(struct lua_policy_vm *vm, int which)
+{
+  lua_state_delete(vm->states[which]);
+  vm->states[which] = NULL;
+  if (vm_make_state(vm, which) < 0) {
+    slog_error("functions of the configuration do not run: %s", error_last()->message);
+    lua_state_delete(vm->states[which]);
+    vm->states[which] = NULL;
+  }
+}
+
+/// After a call that has failed.
+static void vm_renew_if_full(struct lua_policy_vm *vm, int which)
+{
+  size_t cap = 0;
+  lua_state_tidy(vm->states[which]);
+  if (lua_state_memory(vm->states[which], &cap) / 3 > cap / 4) {
+    slog_warn("functions of the configuration hold more than 3/4 of a state's %zu KiB: they begin anew, without what "
+              "their local variables held",
+              cap / 1024);
+    vm_renew(vm, which);
+  }
+}
+
 /// Runs the call that has been set up, in the state that its policy is for.
 static int vm_call(struct lua_policy_vm *vm, struct vm_job *job, int (*run)(lua_State *vm),
                    struct policy_failure *failure)
@@ -311,8 +337,16 @@ static int vm_call(struct lua_policy_vm *vm, struct vm_job *job, int (*run)(lua_
   struct policy_call *call = &vm->call;
   struct policy_progress *progress = &vm->base.progress;
   const struct policy *policy = call->policy;
-  struct lua_state *state = vm->states[policy->is_compiled ? POLICY_VM_COMPILED : POLICY_VM_INTERPRETED];
+  int which = policy->is_compiled ? POLICY_VM_COMPILED : POLICY_VM_INTERPRETED;
   struct lua_state_failure limit = {.is_limit = false};
+  if (vm->states[which] == NULL) {
+    vm_renew(vm, which);
+  }
+  struct lua_state *state = vm->states[which];
+  if (state == NULL) {
+    policy_vm_fail(call, vm->set, "the configuration could not be evaluated anew", 0, failure);
+    return error_set(ERR_SCRIPT, "%s", failure->text);
+  }
   atomic_store_explicit(&progress->policy, policy, memory_order_relaxed);
   atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release);
   lua_state_tidy(state);
@@ -320,6 +354,7 @@ static int vm_call(struct lua_policy_vm *vm, struct vm_job *job, int (*run)(lua_
   atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release);
   if (result < 0 || job->has_failed) {
     vm_explain(vm, state, job, &limit, failure);
+    vm_renew_if_full(vm, which);
     result = error_set(ERR_SCRIPT, "%s", failure->text);
   }
   call->serial += 1; // records that were kept are out of date from here on
