@@ -64,6 +64,7 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_ALTER_PARTITION_REASSIGNMENTS, 0, 1, alter_partition_reassignments_handle},
     {WIRE_API_LIST_PARTITION_REASSIGNMENTS, 0, 0, list_partition_reassignments_handle},
     {WIRE_API_OFFSET_DELETE, 0, 0, offset_delete_handle},
+    {WIRE_API_DESCRIBE_CLIENT_QUOTAS, 0, 1, describe_client_quotas_handle},
     {WIRE_API_DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0, describe_user_scram_credentials_handle},
     {WIRE_API_ALTER_USER_SCRAM_CREDENTIALS, 0, 0, alter_user_scram_credentials_handle},
     {WIRE_API_DESCRIBE_QUORUM, 0, 2, describe_quorum_handle},

@@ -430,6 +430,7 @@ int broker_stop(struct broker *broker)
   scripting_stop(&broker->scripting);
   script_stop(broker->script);
   if (broker->server != NULL) {
+    policies_hurry(&broker->policies, BROKER_DRAIN_MS);
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
   policies_stop(&broker->policies);

@@ -38,8 +38,7 @@ static bool topics_find_id(void *arg, const struct uuid *id, const char **name, 
   return true;
 }
 
-static bool topics_at(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id,
-                      int32_t *partitions)
+static bool topics_at(void *arg, int32_t index, const char **name, int32_t *length)
 {
   const struct metadata_image *image = topics_image(arg);
   if (index < 0 || index >= image->topic_count) {
@@ -48,8 +47,6 @@ static bool topics_at(void *arg, int32_t index, const char **name, int32_t *leng
   const struct metadata_topic *topic = image->topics[index];
   *name = topic->name;
   *length = topic->name_length;
-  *id = topic->id;
-  *partitions = topic->partition_count;
   return true;
 }
 

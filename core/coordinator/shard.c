@@ -47,6 +47,7 @@ struct group_shard *group_shard_new(int32_t index, const struct group_settings *
   list_create(&shard->answers);
   list_create(&shard->writes);
   list_create(&shard->taken);
+  list_create(&shard->searches);
   return shard;
 }
 
@@ -315,6 +316,7 @@ void group_shard_stop(struct group_shard *shard, int16_t error)
   shard->is_stopped = true;
   shard->stop_error = error;
   group_timer_stop(shard, &shard->expiry_timer);
+  shard_removals_stop(shard);
   group_writes_stop(shard, error);
   for (uint32_t i = 0; i < shard->slot_count; i++) {
     for (struct group *group = shard->slots[i], *next = NULL; group != NULL; group = next) {
