@@ -74,6 +74,7 @@ log_segment_bytes=
 log_segment_delete_delay_ms=
 lua_budget_ms=
 lua_memory=
+lua_shared_memory=
 luka_producer_type=
 luka_queued_max_response_bytes=
 luka_validate=
@@ -195,6 +196,8 @@ log_segment_bytes
 log_segment_delete_delay_ms
 lua_budget_ms
 lua_memory
+lua_shared_memory
+luka_partitioner
 luka_producer_type
 luka_queued_max_response_bytes
 luka_validate

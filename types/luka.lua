@@ -75,6 +75,7 @@
 ---@field log_segment_delete_delay_ms? integer  file_delete_delay_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: minutes(1).
 ---@field lua_budget_ms? integer  How long one call of a function of yours, such as a hook, may take. Default: 50.
 ---@field lua_memory? integer  Memory that each of the broker's Lua states may use. Default: 64 * MiB.
+---@field lua_shared_memory? integer  Memory of all shared dictionaries together; what was not used for the longest time goes when it is full. Default: 64 * MiB.
 ---@field luka_producer_type? "async"|"sync"  luka_producer_type of topics that do not say otherwise; the same as in defaults { ... }. Default: "async".
 ---@field luka_queued_max_response_bytes? integer  Memory of answers that clients have not taken at which no more requests are taken up; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit. Default: unset.
 ---@field luka_validate? "header"|"full"  luka_validate of topics that do not say otherwise; the same as in defaults { ... }. Default: "header".
@@ -166,6 +167,7 @@
 ---@field leader_replication_throttled_replicas? string|string[]  Replicas whose catching up is throttled on the leader: partition:broker pairs, or `*`. Without effect yet: it belongs to replication. Default: "".
 ---@field local_retention_bytes? integer  With tiered storage, bytes of a partition kept on the local disk; -2: as retention_bytes. Without effect yet: it belongs to tiered storage. Default: -2.
 ---@field local_retention_ms? integer  With tiered storage, how long segments stay on the local disk; -2: as retention_ms. Without effect yet: it belongs to tiered storage. Default: -2.
+---@field luka_partitioner? string  Who chooses the partition of each record, whatever the producer addressed: `none` (the producer), one of `murmur2`, `consistent`, `round_robin`, `sticky`, `header:NAME`, `range:BOUND,...`, or a name given by `policy.partitioner`. Default: "none".
 ---@field luka_producer_type? "async"|"sync"  When a write is acknowledged: `async` from the page cache, `sync` once it is on the disk of every in-sync replica. Default: "async".
 ---@field luka_validate? "header"|"full"  How compressed batches are checked: by their header, checksum and codec, or record by record after unpacking (`full`). Default: "header".
 ---@field max_compaction_lag_ms? integer  Longest time that a record of a compacted topic may wait to be compacted. Default: no limit.
