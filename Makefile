@@ -80,9 +80,9 @@ OBJ := $(SRC:%.c=$(OUT)/%.o) $(CXX_SRC:%.cc=$(OUT)/%.o) $(GEN_SRC:build/%.c=$(OU
 MAIN_OBJ := $(MAIN:%.c=$(OUT)/%.o)
 SPEC_OBJ := $(patsubst %.c,$(OUT)/%.o,spec/runner.c $(sort $(wildcard spec/support/c/*.c)))
 
-.PHONY: help setup build run test lint docs format bench fuzz install clean arm64 stress
+.PHONY: help setup build run test lint docs format bench bench-lua fuzz install clean arm64 stress
 help: ## list these targets
-	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 10
 
 setup: ## install what building and testing need (Debian packages)
 	$(Q)scripts/setup build test
@@ -119,6 +119,11 @@ bench: ## measure Luka beside Apache Kafka and the machine's limit (ROUNDS=5 ONL
 	$(Q)scripts/setup build bench
 	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load $(OUT)/groups $(OUT)/limit $(OUT)/pages $(OUT)/syncs.so"
 	$(Q)LUKA_PROGRAM=$(PROGRAM) LUKA_TEST_TMP=build/bench/tmp $(RUNNER) --run scripts/bench/run.lua $(OUT) $(ARGS)
+
+bench-lua: ## measure what policies on records cost (ROUNDS=5 SECONDS=2 ONLY=plain,builtin)
+	$(Q)scripts/setup build bench
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load"
+	$(Q)LUKA_PROGRAM=$(PROGRAM) $(RUNNER) --run scripts/bench/policies.lua $(OUT) $(ARGS)
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
 	$(Q)scripts/setup clang
@@ -196,7 +201,7 @@ $(RUNNER): $(SPEC_OBJ) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
-MEASURING := scripts/bench/client.c scripts/bench/cpu.c scripts/bench/histogram.c
+MEASURING := scripts/bench/arguments.c scripts/bench/client.c scripts/bench/cpu.c scripts/bench/histogram.c
 $(OUT)/load $(OUT)/groups: $(OUT)/%: $(patsubst %.c,$(OUT)/%.o,$(MEASURING)) $(OBJ)
 	$(call say,link $@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@

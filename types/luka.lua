@@ -43,7 +43,7 @@
 ---@field log_cleaner_enable? boolean  Whether topics with cleanup_policy=compact are compacted. Default: true.
 ---@field log_cleaner_io_buffer_load_factor? number  Share of log_cleaner_dedupe_buffer_size that keys may take; more than 0.9 counts as that. Default: 0.9.
 ---@field log_cleaner_io_buffer_size? integer  Memory through which the log cleaner reads and writes, of all its threads together. Default: 524288.
----@field log_cleaner_io_max_bytes_per_second? number  Most bytes that the log cleaner reads and writes in a second, all its threads together. Default: no limit.
+---@field log_cleaner_io_max_bytes_per_second? number  Most bytes that the log cleaner reads and writes in a second, all its threads together; 0 and less: no limit. Default: no limit.
 ---@field log_cleaner_max_compaction_lag_ms? integer  max_compaction_lag_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: no limit.
 ---@field log_cleaner_min_cleanable_ratio? number  min_cleanable_dirty_ratio of topics that do not say otherwise; the same as in defaults { ... }. Default: 0.5.
 ---@field log_cleaner_min_compaction_lag_ms? integer  min_compaction_lag_ms of topics that do not say otherwise; the same as in defaults { ... }. Default: 0.
@@ -136,7 +136,7 @@
 ---@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Default: 0.
 ---@field min_insync_replicas? integer  In-sync replicas that a write with acks=all needs. Without effect yet: it belongs to replication. Default: 1.
 ---@field partitions? integer  Partitions of topics that are created without a number. Default: 1.
----@field placement? function  Chooses the brokers of a new topic's replicas. Default: one broker after another.
+---@field placement? fun(topic: string, partitions: integer, replicas: integer, brokers: table[]): integer[][]  Chooses the brokers of a new topic's replicas. Default: one broker after another.
 ---@field preallocate? boolean  Whether the blocks of a new segment are reserved at once. Default: false.
 ---@field replication_factor? integer  Replicas of topics that are created without a number. Default: 1.
 ---@field retention_bytes? integer  Bytes that a partition keeps before its oldest closed segments go; -1: no limit. The active segment never goes. Default: -1.
@@ -149,7 +149,7 @@
 
 --- Keys of `topic "name" { ... }`.
 ---@class (exact) luka.TopicConfig
----@field archive? function  Is told of each segment before it is deleted; when it returns false or fails, the segment stays for now. Default: none.
+---@field archive? fun(segment: luka.Segment): boolean?  Is told of each segment before it is deleted; when it returns false or fails, the segment stays for now. Default: none.
 ---@field cleanup_policy? "compact"|"delete"|("compact"|"delete")[]  What happens to old segments: `delete` drops them by age and size, `compact` keeps the newest record of each key; both may be given. Empty: kept for ever. Default: "delete".
 ---@field compression_gzip_level? integer  Level used when the broker itself compresses with gzip; -1 is the library's default. Default: -1.
 ---@field compression_lz4_level? integer  Level used when the broker itself compresses with lz4. Default: 9.
@@ -179,7 +179,7 @@
 ---@field min_cleanable_dirty_ratio? number  Share of a compacted log that must be new before it is compacted again. Default: 0.5.
 ---@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Default: 0.
 ---@field min_insync_replicas? integer  In-sync replicas that a write with acks=all needs. Without effect yet: it belongs to replication. Default: 1.
----@field partitioner? string|function  Chooses the partition, from 0, of each record that is produced. A name is that of one given to policy.partitioner or of a built-in one, the same as luka_partitioner. Default: the client's choice.
+---@field partitioner? string|fun(record: luka.Record, partitions: integer): integer  Chooses the partition, from 0, of each record that is produced. A name is that of one given to policy.partitioner or of a built-in one, the same as luka_partitioner. Default: the client's choice.
 ---@field partitions? integer  Number of partitions; it can grow, not shrink. Default: num_partitions.
 ---@field preallocate? boolean  Whether the blocks of a new segment are reserved at once. Default: false.
 ---@field remote_copy_lag_bytes? integer  With tiered storage, bytes of closed segments that may wait for their upload. Without effect yet: it belongs to tiered storage. Default: -1.
@@ -188,16 +188,85 @@
 ---@field remote_log_delete_on_disable? boolean  Whether switching tiered storage off deletes what it stored. Without effect yet: it belongs to tiered storage. Default: false.
 ---@field remote_storage_enable? boolean  Tiered storage for this topic. Default: false.
 ---@field replication_factor? integer  Number of replicas of each partition. Default: default_replication_factor.
----@field retention? function  Whether a segment is to be deleted; asked of the oldest first, up to the first that stays. Default: retention_ms and retention_bytes.
+---@field retention? fun(segment: luka.Segment): boolean  Whether a segment is to be deleted, asked of the oldest first up to the first that stays; retention_ms and retention_bytes mean nothing then. Default: retention_ms and retention_bytes.
 ---@field retention_bytes? integer  Bytes that a partition keeps before its oldest closed segments go; -1: no limit. The active segment never goes. Default: -1.
 ---@field retention_ms? integer  How long closed segments are kept, by their newest timestamp; -1: for ever. Default: days(7).
 ---@field segment_bytes? integer  Size at which a segment is closed and a new one begun. Default: 1 * GiB.
 ---@field segment_index_bytes? integer  Largest size of a segment's index; a full one closes the segment. Default: 10 * MiB.
 ---@field segment_jitter_ms? integer  Random part taken off segment_ms, so that partitions do not roll all at once. Default: 0.
 ---@field segment_ms? integer  Age at which a segment is closed though it is not full. Default: days(7).
----@field transform? function  Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them. Default: none.
----@field transform_fetch? function  The same for each record that is fetched; what is stored stays. Default: none.
+---@field transform? fun(record: luka.Record): luka.Records  Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them. Default: none.
+---@field transform_fetch? fun(record: luka.Record, client: luka.Client): luka.Records  The same for each record that is fetched; what is stored stays. Default: none.
 ---@field unclean_leader_election_enable? boolean  Whether a replica outside the ISR may become leader as the last resort, losing records. Without effect yet: it belongs to replication. Default: false.
+
+--- A record as functions get it. What a transform returns may be one that was changed, or a table with the same fields.
+---@class luka.Record
+---@field key string?
+---@field value string?
+---@field headers table<string|integer, string|{ key: string, value: string? }>  by name: the last of that name
+---@field timestamp number  ms since 1970
+---@field topic string
+---@field partition integer
+---@field offset number?  of a record that is fetched
+
+---@alias luka.Records luka.Record|luka.Record[]|nil
+
+--- Who fetches.
+---@class luka.Client
+---@field id string  client id
+---@field principal string  "User:ANONYMOUS"
+---@field address string
+
+--- A closed segment of a log.
+---@class luka.Segment
+---@field topic string
+---@field partition integer
+---@field base_offset number
+---@field next_offset number
+---@field size number  bytes
+---@field age number  ms since its newest timestamp
+---@field path string  of its .log file
+---@field log { size: number, segments: integer }  of all of the partition
+local Segment = {}
+
+--- Copies the segment's files to <folder>/<topic>-<partition>/.
+---@param folder string
+function Segment:copy(folder) end
+
+--- A dictionary that all functions share, in all threads.
+---@class luka.Shared
+local Shared = {}
+
+---@param key string|number
+---@return string|number|boolean|nil
+function Shared:get(key) end
+
+---@param key string|number
+---@param value string|number|boolean|nil  nil deletes
+---@param ttl_ms number?
+function Shared:set(key, value, ttl_ms) end
+
+---@param key string|number
+---@param value string|number|boolean
+---@param ttl_ms number?
+---@return boolean added  false: there is one already
+function Shared:add(key, value, ttl_ms) end
+
+---@param key string|number
+---@param by number
+---@param initial number?  what there was if there was nothing
+---@param ttl_ms number?  of a new one
+---@return number? sum
+---@return string? problem
+function Shared:incr(key, by, initial, ttl_ms) end
+
+---@param key string|number
+---@return boolean deleted
+function Shared:delete(key) end
+
+---@param max integer?  1000 by default
+---@return string[]
+function Shared:keys(max) end
 
 --- Settings of the broker; once in a configuration.
 ---@param config luka.BrokerConfig
@@ -212,6 +281,88 @@ function defaults(config) end
 ---@return fun(config: luka.TopicConfig) settings
 ---@overload fun(name: string, config: luka.TopicConfig)
 function topic(name) end
+
+--- A topic that shows those records of another for which `where` returns true.
+---@param name string
+---@return fun(config: { from: string, where: (fun(record: luka.Record): boolean)?, jit: boolean? }) settings
+---@overload fun(name: string, config: { from: string, where: (fun(record: luka.Record): boolean)?, jit: boolean? })
+function view(name) end
+
+policy = {}
+
+--- A partitioner that topics choose by its name, with the config luka.partitioner.
+---@param name string
+---@param partitioner fun(record: luka.Record, partitions: integer): integer
+---@param options { jit: boolean }?
+function policy.partitioner(name, partitioner, options) end
+
+---@alias luka.HookName "broker.down"|"broker.start"|"broker.stop"|"broker.up"|"client.authorize"|"client.connect"|"disk.fail"|"group.empty"|"group.join"|"group.rebalance"|"isr.change"|"leader.change"|"log.delete"|"log.roll"|"partitions.create"|"reload"|"topic.config"|"topic.create"|"topic.delete"
+
+--- A function that is asked before, or told after, something happens.
+---@param name luka.HookName
+---@param fn fun(event: table)
+function hook(name, fn) end
+
+--- Calls a function again and again.
+---@param ms number
+---@param fn fun()
+function every(ms, fn) end
+
+--- Calls a function once.
+---@param ms number
+---@param fn fun()
+function after(ms, fn) end
+
+on = {}
+
+--- A function that sees each request of a kind.
+---@param name string  "Fetch"
+---@param fn fun(request: table)
+function on.request(name, fn) end
+
+--- A dictionary that all functions share.
+---@param name string
+---@return luka.Shared
+function shared(name) end
+
+--- murmur2, never negative: `hash(record.key) % n` is the Java client's choice.
+---@param text string?
+---@return integer
+function hash(text) end
+
+--- CRC-32, as librdkafka's consistent partitioner has it.
+---@param text string?
+---@return integer
+function crc32(text) end
+
+--- ms since 1970.
+---@return number
+function now() end
+
+--- Refuses the record or request at hand.
+---@param reason string
+function reject(reason) end
+
+--- Writes a record to another topic.
+---@param topic string
+---@param record luka.Record|table
+---@param partition integer?  by its key if not given
+function emit(topic, record, partition) end
+
+log = {}
+function log.error(...) end
+function log.warn(...) end
+function log.info(...) end
+function log.debug(...) end
+
+json = {}
+---@param value any
+---@return string
+function json.encode(value) end
+---@param text string
+---@return any value
+---@return string? problem
+function json.decode(text) end
 
 --- Milliseconds of so many seconds.
 ---@param count number

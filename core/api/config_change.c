@@ -263,7 +263,7 @@ void config_change_send(struct topic_change *change)
     is_open = is_open || (alter->resources[i].error_code == WIRE_NONE && !alter->resources[i].is_settled);
   }
   if (is_open) {
-    controller_alter_configs(change->worker->api->controller, alter);
+    controller_alter_configs(change->worker->api->controller, alter); // the request may have been answered
   } else {
     topic_change_done(change);
   }

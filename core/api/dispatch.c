@@ -14,6 +14,7 @@
 #include "api/api.h"
 #include "api/beat_cache.h"
 #include "api/handlers.h"
+#include "api/hooks.h"
 #include "api/produce_private.h"
 #include "api/inspect.h"
 #include "api/probe.h"
@@ -64,6 +65,7 @@ static const struct api_handler API_HANDLERS[] = {
     {WIRE_API_ALTER_PARTITION_REASSIGNMENTS, 0, 1, alter_partition_reassignments_handle},
     {WIRE_API_LIST_PARTITION_REASSIGNMENTS, 0, 0, list_partition_reassignments_handle},
     {WIRE_API_OFFSET_DELETE, 0, 0, offset_delete_handle},
+    {WIRE_API_DESCRIBE_CLIENT_QUOTAS, 0, 1, describe_client_quotas_handle},
     {WIRE_API_DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0, describe_user_scram_credentials_handle},
     {WIRE_API_ALTER_USER_SCRAM_CREDENTIALS, 0, 0, alter_user_scram_credentials_handle},
     {WIRE_API_DESCRIBE_QUORUM, 0, 2, describe_quorum_handle},
@@ -151,6 +153,9 @@ static enum frame_verdict dispatch_frame(void *arg, struct connection *conn, str
   (void)arg;
   struct api_worker *worker = connection_worker(conn)->user;
   struct api_client *client = connection_user(conn);
+  if (client->connect_ask != NULL) {
+    return FRAME_DEFER;
+  }
   if (client->request_count > 0) {
     bool is_produce = frame->size >= 2 && bytes_get_u16(frame->bytes) == WIRE_API_PRODUCE;
     if (!is_produce || client->produce_count < client->request_count || client->hold_count > 0) {
@@ -179,10 +184,10 @@ static enum frame_verdict dispatch_frame(void *arg, struct connection *conn, str
 
 static void dispatch_open(void *arg, struct connection *conn)
 {
-  (void)arg;
   struct api_client *client = mem_zalloc(sizeof *client);
   list_create(&client->requests);
   connection_set_user(conn, client);
+  api_ask_connect(arg, client, conn);
 }
 
 static void dispatch_close(void *arg, struct connection *conn)
@@ -198,6 +203,7 @@ static void dispatch_close(void *arg, struct connection *conn)
       req->cancel(req);
     }
   }
+  api_forget_connect(client);
   fetch_client_closed(connection_worker(conn)->user, client);
   connection_set_user(conn, NULL);
   mem_free(client);

@@ -12,8 +12,9 @@
 // What this takes is bounded: a partition gives at most FETCH_POLICY_BYTES of its log at a time (or one batch), what
 // comes of them is about as large at most, and all answers together take their memory before they are made. A
 // partition whose policy fails has an error that consumers report: POLICY_VIOLATION, or TOPIC_AUTHORIZATION_FAILED
-// where the policy refuses the client. A job that never comes back (policy/runner.h) keeps what it has: nothing in it
-// belongs to the request.
+// where the policy refuses the client. Some of those ask again at once, for ever, so an answer with nothing else is
+// held back for as long as the client would have waited for records, within FETCH_FAILED_MS. A job that never comes
+// back (policy/runner.h) keeps what it has: nothing in it belongs to the request.
 #include <string.h>
 
 #include "api/api.h"
@@ -23,10 +24,12 @@
 #include "api/request.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "event/loop.h"
 #include "log/log.h"
 #include "metadata/image.h"
 #include "network/answer_claim.h"
 #include "network/frame.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "policy/fetch.h"
 #include "policy/policy.h"
@@ -38,6 +41,7 @@
 enum {
   FETCH_FORMAT = 2,                  // what is stored
   FETCH_TIMESTAMP_VERSION = 2,       // first version with messages of format 1
+  FETCH_FAILED_MS = 500,             // from the begin of the turns; who waits for a hung policy has waited for longer
   FETCH_CHUNK_BYTES = 256 * 1024,    // read at a time, unless a batch is larger
   FETCH_MESSAGE_BYTES_MAX = 1 << 20, // for the topic that went away meanwhile
 };
@@ -66,6 +70,9 @@ struct fetch_policy {
   struct fetch_policy_part **parts; ///< NULL: done
   int32_t count;                    ///< how many
   int32_t pending;                  ///< not done yet
+  int64_t until_ms;                 ///< monotonic time until which an answer of errors alone is held back
+  bool has_failed;                  ///< a policy failed
+  bool is_held;                     ///< it is being held back
   bool is_listed;                   ///< in the worker's list of waiting fetches, so that a drain finds it
 };
 
@@ -230,6 +237,7 @@ static void part_take_result(struct fetch_policy_part *part)
   struct record_buffer *out = &part->records.out;
   if (part->result < 0) {
     item->error = part_error(part->result);
+    part->all->has_failed = part->all->has_failed || part->result == ERR_SCRIPT || part->result == ERR_PERMISSION;
     if (part->result == ERR_IO) {
       error_set(ERR_IO, "records for policies cannot be read"); // the runner knows more, but that is another thread
       replica_manager_read_failed(item->part->manager, item->part, &part->slice, part->result);
@@ -241,8 +249,8 @@ static void part_take_result(struct fetch_policy_part *part)
   *out = (struct record_buffer){0};
 }
 
-/// Keeps the answer to what the client takes: policies may have made records larger.
-static void policy_fit(struct fetch_policy *all)
+/// Keeps the answer to what the client takes: policies may have made records larger. @return bytes of records
+static int64_t policy_fit(struct fetch_policy *all)
 {
   struct fetch *fetch = all->fetch;
   int64_t total = 0;
@@ -258,16 +266,55 @@ static void policy_fit(struct fetch_policy *all)
     }
     total += item->read.slice.length;
   }
+  return total;
 }
 
-static void policy_finish(struct fetch_policy *all)
+static void policy_send(struct fetch_policy *all)
 {
   struct fetch *fetch = all->fetch;
   struct answer_claim claim = all->claim;
-  policy_fit(all);
   fetch->is_loading = false;
   fetch_send(fetch);
   answer_claim_return(&claim); // the answer is counted now, and `all` is gone
+}
+
+/// Waits no more, for memory or until an answer of errors has been held back for long enough.
+static void policy_unlist(struct fetch_policy *all)
+{
+  if (all->is_listed) {
+    all->is_listed = false;
+    list_remove(&all->fetch->link);
+  }
+}
+
+static void policy_let_go(struct fetch_policy *all)
+{
+  timer_stop(all->fetch->req->worker->loop, &all->fetch->timer);
+  all->is_held = false;
+  policy_unlist(all);
+  policy_send(all);
+}
+
+static void policy_held(struct timer *timer)
+{
+  policy_let_go(CONTAINER_OF(timer, struct fetch, timer)->policy);
+}
+
+/// All turns are done.
+static void policy_finish(struct fetch_policy *all)
+{
+  struct fetch *fetch = all->fetch;
+  const struct request *req = fetch->req;
+  int64_t left_ms = all->until_ms - clock_mono_ms();
+  int64_t bytes = policy_fit(all);
+  if (!all->has_failed || bytes > 0 || left_ms <= 0 || req->client == NULL || req->worker->is_draining) {
+    policy_send(all);
+    return;
+  }
+  all->is_held = true;
+  all->is_listed = true;
+  list_append(&req->worker->waiting, &fetch->link);
+  timer_start(req->worker->loop, &fetch->timer, left_ms, policy_held);
 }
 
 /// Frees an abandoned turn when both have come that had to.
@@ -285,6 +332,7 @@ static void part_done(struct policy_job *job, bool is_abandoned)
   all->parts[part->place] = NULL;
   if (is_abandoned) {
     part->item->error = part_error(ERR_SCRIPT);
+    all->has_failed = true;
     part_end(part);
   } else {
     part_take_result(part);
@@ -302,15 +350,6 @@ static void part_returned(struct policy_job *job)
 
 // --- beginning
 // ---------------------------------------------------------------------------------------------------------
-
-/// Waits for memory no more.
-static void policy_unlist(struct fetch_policy *all)
-{
-  if (all->is_listed) {
-    all->is_listed = false;
-    list_remove(&all->fetch->link);
-  }
-}
 
 /// Answers without records.
 static void policy_give_up(struct fetch_policy *all)
@@ -349,6 +388,10 @@ static void policy_granted(struct answer_claim *claim)
 void fetch_policy_leave(struct fetch *fetch)
 {
   struct fetch_policy *all = fetch->policy;
+  if (all->is_held) {
+    policy_let_go(all);
+    return;
+  }
   policy_unlist(all);
   if (answer_claim_leave(&all->claim)) {
     policy_give_up(all);
@@ -419,7 +462,9 @@ bool fetch_policy(struct fetch *fetch)
   struct request *req = fetch->req;
   bool is_old = req->version < FETCH_BATCH_VERSION;
   struct fetch_policy *all = arena_zalloc(&req->arena, sizeof *all);
+  int64_t until_ms = clock_mono_ms() + FETCH_FAILED_MS;
   all->fetch = fetch;
+  all->until_ms = fetch->deadline_ms < until_ms ? fetch->deadline_ms : until_ms;
   all->parts = request_array(req, fetch->set->count, sizeof(struct fetch_policy_part *));
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
   int64_t bytes = 0;

@@ -27,7 +27,7 @@ struct group_calls {
 static struct group_call *calls_at(void *arg, int32_t i)
 {
   struct group_calls *calls = arg;
-  return &calls->items[i].call;
+  return calls->items[i].calls != NULL ? &calls->items[i].call : NULL;
 }
 
 struct group_calls *group_calls_new(struct request *req, int32_t count, group_calls_fn done)

@@ -25,8 +25,8 @@ struct group_calls *group_calls_new(struct request *req, int32_t count, group_ca
 /// The request.
 struct request *group_calls_request(const struct group_calls *calls);
 
-/// The i-th call goes to the shard of its group. `group`, `body` and `response` are borrowed until the answer; the
-/// response is initialised.
+/// The i-th call goes to the shard of its group; one that is never set is not made. `group`, `body` and `response` are
+/// borrowed until the answer; the response is initialised.
 void group_calls_set(struct group_calls *calls, int32_t i, struct wire_string group, const void *body, void *response);
 
 /// The i-th call goes to a shard, about no group.

@@ -12,6 +12,9 @@ bool group_flow_start(struct group_flow *flow)
 {
   while (flow->next < flow->count && flow->under_way < GROUP_FLOW_AT_ONCE) {
     struct group_call *call = flow->at(flow->arg, flow->next++);
+    if (call == NULL) {
+      continue;
+    }
     if (flow->bytes > flow->bytes_max) {
       call->request.shard = -1; // nobody is asked
     }

@@ -17,7 +17,7 @@ struct group_call;
 
 /// Embed it, filled in but for the last three, which are zero. On the worker of the connection.
 struct group_flow {
-  struct group_call *(*at)(void *arg, int32_t i); ///< the i-th call, initialised
+  struct group_call *(*at)(void *arg, int32_t i); ///< the i-th call, initialised; NULL: it needs none
   void *arg;                                      ///< for it
   int32_t count;                                  ///< calls
   size_t bytes_max;                               ///< beyond that many bytes of answers the rest is not asked

@@ -23,6 +23,7 @@ void delete_records_handle(struct request *req);            // delete_records.c
 void describe_configs_handle(struct request *req);          // describe_configs.c
 void init_producer_id_handle(struct request *req);          // init_producer_id.c
 void create_partitions_handle(struct request *req);         // create_partitions.c
+void describe_client_quotas_handle(struct request *req);    // describe_client_quotas.c
 void describe_cluster_handle(struct request *req);          // describe_cluster.c
 void describe_producers_handle(struct request *req);        // describe_producers.c
 void describe_topic_partitions_handle(struct request *req); // describe_topic_partitions.c

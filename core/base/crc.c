@@ -2,6 +2,7 @@
 #include "base/crc.h"
 
 #include <isa-l/crc.h>
+#include <zlib.h>
 
 uint32_t crc32c(const void *bytes, size_t size)
 {
@@ -24,5 +25,9 @@ uint32_t crc32c_update(uint32_t crc, const void *bytes, size_t size)
 
 uint32_t crc32_zlib(const void *bytes, size_t size)
 {
+  enum { SHORT_BYTES = 16 }; // keys of records: the library's way of many bytes at once costs more than zlib's table
+  if (size < SHORT_BYTES) {
+    return (uint32_t)crc32(0, bytes, (uInt)size);
+  }
   return crc32_gzip_refl(0, bytes, size);
 }

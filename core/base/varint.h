@@ -29,6 +29,10 @@ static inline int varint_get_u32(const uint8_t *at, const uint8_t *end, uint32_t
     *value = *at;
     return 1;
   }
+  if (end - at >= 2 && at[1] < 0x80) { // lengths of most records and values
+    *value = (uint32_t)(at[0] & 0x7f) | (uint32_t)at[1] << 7;
+    return 2;
+  }
   uint32_t result = 0;
   for (int i = 0; i < VARINT_SIZE_MAX; i++) {
     if (at + i >= end) {
@@ -49,6 +53,10 @@ static inline int varint_get_u64(const uint8_t *at, const uint8_t *end, uint64_t
   if (at < end && *at < 0x80) {
     *value = *at;
     return 1;
+  }
+  if (end - at >= 2 && at[1] < 0x80) { // lengths of most records and values
+    *value = (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+    return 2;
   }
   uint64_t result = 0;
   for (int i = 0; i < VARLONG_SIZE_MAX; i++) {

@@ -9,6 +9,9 @@
 //   /config/topics/NAME, /config/brokers/ID, /config/brokers/<default>   {"version":1,"config":{...}}
 //   /config/changes/config_change_0000000012                             {"version":2,"entity_path":"topics/NAME"}
 //
+// A request may have tens of thousands of resources: what is done for each is done in slices (slices.c), and what is
+// written is one write nevertheless, so that it is there as a whole or not at all.
+//
 // The notifications are for those who watch Kafka's layout; only the newest are kept. What is set on brokers is the
 // default of topics: a change of it is laid over all topics.
 #include <stdio.h>
@@ -32,10 +35,13 @@ static const char notifications_path[] = "/config/changes";
 
 /// A change of configs under way; in the controller's arena.
 struct alter_work {
-  struct alter_found *found;    ///< one for each resource
-  const char **paths;           ///< of their nodes; NULL: none is looked at
-  struct alter_plan plan;       ///< what is to be done
-  struct metadata_image *image; ///< what will be published; one reference, owned
+  struct alter_found *found;       ///< one for each resource
+  const char **paths;              ///< of their nodes; NULL: none is looked at
+  const struct metastore_op *read; ///< the next answer of the metastore; at last the notifications that there are
+  struct writes writes;            ///< what is read, then what is written
+  struct alter_plan plan;          ///< what is to be done
+  struct metadata_draft *draft;    ///< the next image while it is made; owned
+  struct metadata_image *image;    ///< what will be published; one reference, owned
 };
 
 void controller_set_config(struct controller *controller, struct broker_config *config)
@@ -59,6 +65,9 @@ void controller_alter_drop(struct alter_work *work)
 {
   if (work) {
     alter_plan_destroy(&work->plan);
+    if (work->draft) {
+      metadata_draft_cancel(work->draft);
+    }
     if (work->image) {
       metadata_image_unref(work->image);
     }
@@ -105,41 +114,53 @@ static void take_found(struct controller *controller, struct controller_alter_re
   found->configs = configs;
 }
 
-static void decide_and_write(struct controller *controller, const struct metastore_op *notifications);
+static void decide_begin(struct controller *controller);
+
+static void take_node(struct controller *controller, int32_t i)
+{
+  struct alter_work *work = controller->alter;
+  if (work->paths[i]) {
+    take_found(controller, &current_request(controller)->resources[i], work->read++, &work->found[i]);
+  }
+}
 
 static void nodes_read(struct metastore_request *request)
 {
   struct controller *controller = request->arg;
-  struct controller_alter *alter = current_request(controller);
   if (request->result != 0) {
     controller_fail_write(controller);
     return;
   }
-  const struct metastore_op *op = request->ops;
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    if (controller->alter->paths[i]) {
-      take_found(controller, &alter->resources[i], op++, &controller->alter->found[i]);
-    }
+  controller->alter->read = request->ops;
+  controller_slices_run(controller, current_request(controller)->resource_count, take_node, decide_begin);
+}
+
+static void read_node(struct controller *controller, int32_t i)
+{
+  struct alter_work *work = controller->alter;
+  work->paths[i] = node_path(controller, &controller->arena, &current_request(controller)->resources[i]);
+  if (work->paths[i]) {
+    writes_read(&work->writes, METASTORE_GET, work->paths[i]);
   }
-  decide_and_write(controller, op);
+}
+
+static void read_nodes(struct controller *controller)
+{
+  struct writes *reads = &controller->alter->writes;
+  writes_read(reads, METASTORE_CHILDREN, notifications_path);
+  writes_submit(reads, controller, nodes_read);
 }
 
 void controller_alter_begin(struct controller *controller, struct controller_alter *alter)
 {
   struct arena *arena = &controller->arena;
   struct alter_work *work = arena_zalloc(arena, sizeof *work);
-  struct writes reads = {.arena = arena};
   controller->alter = work;
   work->found = arena_zalloc(arena, (size_t)alter->resource_count * sizeof *work->found);
   work->paths = arena_zalloc(arena, (size_t)alter->resource_count * sizeof *work->paths);
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    work->paths[i] = node_path(controller, arena, &alter->resources[i]);
-    if (work->paths[i]) {
-      writes_read(&reads, METASTORE_GET, work->paths[i]);
-    }
-  }
-  writes_read(&reads, METASTORE_CHILDREN, notifications_path);
-  writes_submit(&reads, controller, nodes_read);
+  work->writes = (struct writes){.arena = arena};
+  writes_reserve(&work->writes, (size_t)alter->resource_count + 1);
+  controller_slices_run(controller, alter->resource_count, read_node, read_nodes);
 }
 
 // ---- writing ----
@@ -181,32 +202,63 @@ static void write_change(struct writes *writes, struct controller *controller, i
 
 static void configs_written(struct metastore_request *request);
 
-static void decide_and_write(struct controller *controller, const struct metastore_op *notifications)
+static void write_resource(struct controller *controller, int32_t i)
 {
-  struct controller_alter *alter = current_request(controller);
   struct alter_work *work = controller->alter;
-  struct alter_plan_context context = {
+  if (work->plan.changes[i].is_changed) {
+    write_change(&work->writes, controller, i);
+  }
+}
+
+static void write_all(struct controller *controller)
+{
+  writes_submit(&controller->alter->writes, controller, configs_written);
+}
+
+static void delete_notification(struct controller *controller, int32_t i)
+{
+  struct writes *writes = &controller->alter->writes;
+  writes_delete(writes, arena_printf(writes->arena, "%s/%s", notifications_path, controller->alter->read->names[i]));
+}
+
+static void write_resources(struct controller *controller)
+{
+  controller_slices_run(controller, current_request(controller)->resource_count, write_resource, write_all);
+}
+
+static void decide_resource(struct controller *controller, int32_t i)
+{
+  struct alter_work *work = controller->alter;
+  const struct alter_plan_context context = {
       .image = metadata_cache_get(controller->settings.cache),
       .config = controller->config,
       .hooks = &controller->settings.hooks,
   };
-  alter_plan_make(&context, alter, work->found, &work->plan);
+  alter_plan_decide(&context, current_request(controller), i, &work->found[i], &work->plan);
+}
+
+static void decided(struct controller *controller)
+{
+  struct alter_work *work = controller->alter;
+  alter_plan_end(current_request(controller), &work->plan);
   if (work->plan.change_count == 0) {
     controller_finish(controller);
     return;
   }
-  struct writes writes = {.arena = &controller->arena};
-  writes_fence(&writes, controller->fence_version);
   // Sorted by name, so by age.
-  for (size_t i = 0; i + NOTIFICATIONS_KEPT < notifications->name_count; i++) {
-    writes_delete(&writes, arena_printf(writes.arena, "%s/%s", notifications_path, notifications->names[i]));
-  }
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    if (work->plan.changes[i].is_changed) {
-      write_change(&writes, controller, i);
-    }
-  }
-  writes_submit(&writes, controller, configs_written);
+  size_t known = work->read->name_count;
+  size_t old = known > NOTIFICATIONS_KEPT ? known - NOTIFICATIONS_KEPT : 0;
+  work->writes = (struct writes){.arena = &controller->arena};
+  writes_reserve(&work->writes, 1 + old + 2 * (size_t)work->plan.change_count);
+  writes_fence(&work->writes, controller->fence_version);
+  controller_slices_run(controller, (int32_t)old, delete_notification, write_resources);
+}
+
+static void decide_begin(struct controller *controller)
+{
+  struct controller_alter *alter = current_request(controller);
+  alter_plan_begin(alter, &controller->alter->plan);
+  controller_slices_run(controller, alter->resource_count, decide_resource, decided);
 }
 
 // ---- applying ----
@@ -274,49 +326,51 @@ static void lay_config(struct metadata_draft *draft, const struct metadata_topic
   }
 }
 
-/// Makes the next image, and lists the topics whose logs get other settings.
-static void make_image(struct controller *controller)
+/// Has the next image have what a resource is now, and says so.
+static void draft_resource(struct controller *controller, int32_t i)
 {
-  const struct controller_alter *alter = current_request(controller);
-  struct alter_work *work = controller->alter;
-  const struct metadata_image *image = metadata_cache_get(controller->settings.cache);
-  struct metadata_draft *draft = metadata_draft_new(image);
-  int32_t room = work->plan.config ? image->topic_count : work->plan.change_count;
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    struct alter_change *change = &work->plan.changes[i];
-    if (change->topic) {
-      metadata_topic_ref(change->topic);
-      metadata_draft_put_topic(draft, change->topic);
-    }
-    if (change->is_emptied) {
-      metadata_draft_remove_entity(draft, change->entity->kind, change->entity->name,
-                                   (size_t)change->entity->name_length);
-    } else if (change->entity) {
-      metadata_entity_ref(change->entity);
-      metadata_draft_put_entity(draft, change->entity);
-    }
-  }
-  controller->topics = mem_array((size_t)room + (size_t)work->plan.change_count, sizeof *controller->topics);
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    struct metadata_topic *topic = work->plan.changes[i].topic;
-    if (topic) {
-      metadata_topic_ref(topic);
-      controller->topics[controller->topic_count++] = topic;
-    }
-  }
-  work->image = metadata_draft_finish(draft);
-  if (!work->plan.config) {
+  struct metadata_draft *draft = controller->alter->draft;
+  struct alter_change *change = &controller->alter->plan.changes[i];
+  if (!change->is_changed) {
     return;
   }
-  draft = metadata_draft_new(work->image);
-  metadata_draft_set_config(draft, work->plan.config);
-  for (int32_t i = 0; i < work->image->topic_count; i++) {
-    if (!work->image->topics[i]->source) {
-      lay_config(draft, work->image->topics[i], work->plan.config, controller);
-    }
+  log_change(&current_request(controller)->resources[i], change);
+  if (change->topic) {
+    metadata_topic_ref(change->topic);
+    metadata_draft_put_topic(draft, change->topic);
+    metadata_topic_ref(change->topic);
+    controller->topics[controller->topic_count++] = change->topic;
   }
-  metadata_image_unref(work->image);
-  work->image = metadata_draft_finish(draft);
+  if (change->is_emptied) {
+    metadata_draft_remove_entity(draft, change->entity->kind, change->entity->name,
+                                 (size_t)change->entity->name_length);
+  } else if (change->entity) {
+    metadata_entity_ref(change->entity);
+    metadata_draft_put_entity(draft, change->entity);
+  }
+}
+
+static void configs_applied(struct controller *controller);
+
+/// Makes the next image, and has the logs of topics get other settings.
+static void apply(struct controller *controller)
+{
+  struct alter_work *work = controller->alter;
+  work->image = metadata_draft_finish(work->draft);
+  work->draft = NULL;
+  if (work->plan.config) {
+    struct metadata_draft *draft = metadata_draft_new(work->image);
+    metadata_draft_set_config(draft, work->plan.config);
+    for (int32_t i = 0; i < work->image->topic_count; i++) {
+      if (!work->image->topics[i]->source) { // a view has its source's
+        lay_config(draft, work->image->topics[i], work->plan.config, controller);
+      }
+    }
+    metadata_image_unref(work->image);
+    work->image = metadata_draft_finish(draft);
+  }
+  controller_apply(controller, CONTROLLER_CONFIGURE_REPLICAS, (const struct metadata_topic *const *)controller->topics,
+                   controller->topic_count, false, configs_applied);
 }
 
 static void configs_applied(struct controller *controller)
@@ -338,13 +392,10 @@ static void configs_written(struct metastore_request *request)
     controller_fail_write(controller);
     return;
   }
-  const struct controller_alter *alter = current_request(controller);
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    if (controller->alter->plan.changes[i].is_changed) {
-      log_change(&alter->resources[i], &controller->alter->plan.changes[i]);
-    }
-  }
-  make_image(controller);
-  controller_apply(controller, CONTROLLER_CONFIGURE_REPLICAS, (const struct metadata_topic *const *)controller->topics,
-                   controller->topic_count, false, configs_applied);
+  struct alter_work *work = controller->alter;
+  const struct metadata_image *image = metadata_cache_get(controller->settings.cache);
+  int32_t room = work->plan.config ? image->topic_count : 0;
+  controller->topics = mem_array((size_t)room + (size_t)work->plan.change_count, sizeof(struct metadata_topic *));
+  work->draft = metadata_draft_new(image);
+  controller_slices_run(controller, current_request(controller)->resource_count, draft_resource, apply);
 }

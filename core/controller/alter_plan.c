@@ -268,25 +268,45 @@ static int16_t check_support(struct alter_decision *decision, const struct confi
   return alter_refuse_name(decision, WIRE_INVALID_CONFIG, "Unknown broker config name: ", entry->name, behind);
 }
 
-/// Threads may not be more than twice as many as before, or less than half, as in Kafka.
+/// Whether a number of threads may become another one: not more than twice as many, or less than half.
+///
+/// @param most   what to say of the first, with room for the number before
+/// @param least  and of the second
+/// @return what is wrong, in the arena; NULL: nothing
+static const char *judge_threads(struct arena *arena, int32_t before, int32_t after, const char *most,
+                                 const char *least)
+{
+  if ((int64_t)after > (int64_t)before * 2) {
+    return arena_printf(arena, "%s the current value %d", most, before);
+  }
+  return after < before / 2 ? arena_printf(arena, "%s the current value %d", least, before) : NULL;
+}
+
+/// Refuses threads as Kafka does, with its sentences. Where the broker has no cleaner there are none that could be too
+/// many.
 static int16_t check_threads(struct alter_decision *decision, const struct broker_config *before,
                              const struct broker_config *after)
 {
-  int32_t had = before->num_recovery_threads_per_data_dir;
-  int32_t wanted = after->num_recovery_threads_per_data_dir;
-  const char *why = NULL;
-  if ((int64_t)wanted > (int64_t)had * 2) {
-    why = arena_printf(decision->arena, "value should not be greater than double the current value %d", had);
-  } else if (wanted < had / 2) {
-    why = arena_printf(decision->arena, "value should be at least half the current value %d", had);
+  struct arena *arena = decision->arena;
+  const char *why =
+      judge_threads(arena, before->num_recovery_threads_per_data_dir, after->num_recovery_threads_per_data_dir,
+                    "value should not be greater than double", "value should be at least half");
+  if (why) {
+    why = arena_printf(arena,
+                       "Dynamic thread count update validation failed for num.recovery.threads.per.data.dir=%d, %s",
+                       after->num_recovery_threads_per_data_dir, why);
+  } else if (before->log_cleaner_threads > 0 && after->log_cleaner_threads == 0) {
+    why = "Log cleaner threads should be at least 1"; // Kafka divides by it first
+  } else if (before->log_cleaner_threads > 0 && before->log_cleaner_enable) {
+    why = judge_threads(arena, before->log_cleaner_threads, after->log_cleaner_threads,
+                        "Log cleaner threads cannot be increased to more than double",
+                        "Log cleaner threads cannot be reduced to less than half");
   }
-  return why ? alter_refuse(
-                   decision, WIRE_INVALID_REQUEST,
-                   arena_printf(decision->arena,
-                                "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count "
-                                "update validation failed for num.recovery.threads.per.data.dir=%d, %s for "
-                                "configuration Invalid dynamic configuration",
-                                wanted, why))
+  return why ? alter_refuse(decision, WIRE_INVALID_REQUEST,
+                            arena_printf(arena,
+                                         "Invalid value org.apache.kafka.common.config.ConfigException: %s for "
+                                         "configuration Invalid dynamic configuration",
+                                         why))
              : 0;
 }
 
@@ -390,10 +410,13 @@ static void list_defs(struct alter_decision *decision)
   }
 }
 
-static void decide(const struct alter_plan_context *context, struct controller_alter *alter, int32_t index,
-                   const struct alter_found *found, struct alter_plan *plan)
+void alter_plan_decide(const struct alter_plan_context *context, struct controller_alter *alter, int32_t index,
+                       const struct alter_found *found, struct alter_plan *plan)
 {
   struct controller_alter_resource *resource = &alter->resources[index];
+  if (resource->error_code != WIRE_NONE || resource->is_settled) {
+    return;
+  }
   struct alter_change *change = &plan->changes[index];
   struct alter_decision decision = {
       .context = context,
@@ -429,17 +452,15 @@ static void decide(const struct alter_plan_context *context, struct controller_a
   }
 }
 
-void alter_plan_make(const struct alter_plan_context *context, struct controller_alter *alter,
-                     const struct alter_found *found, struct alter_plan *plan)
+void alter_plan_begin(struct controller_alter *alter, struct alter_plan *plan)
 {
   *plan = (struct alter_plan){0};
   plan->changes = arena_zalloc(alter->arena, (size_t)alter->resource_count * sizeof *plan->changes);
   plan->resource_count = alter->resource_count;
-  for (int32_t i = 0; i < alter->resource_count; i++) {
-    if (alter->resources[i].error_code == WIRE_NONE && !alter->resources[i].is_settled) {
-      decide(context, alter, i, &found[i], plan);
-    }
-  }
+}
+
+void alter_plan_end(const struct controller_alter *alter, struct alter_plan *plan)
+{
   if (alter->is_validate_only) {
     alter_plan_destroy(plan);
   }

@@ -43,12 +43,19 @@ struct alter_plan {
   struct broker_config *config; ///< the configuration as it will be; one reference, owned. NULL: as it is
 };
 
-/// Decides on each resource of a request: fills in all results. Resources that have an error already, or are settled,
-/// are left as they are.
+/// Begins to decide on a request; alter_plan_decide() comes for each resource, in their order, then alter_plan_end().
 ///
-/// @param found      one for each resource, borrowed
-/// @param[out] plan  owned: alter_plan_destroy(). No changes for a request that only validates
-void alter_plan_make(const struct alter_plan_context *context, struct controller_alter *alter,
-                     const struct alter_found *found, struct alter_plan *plan);
+/// @param[out] plan  owned: alter_plan_destroy()
+void alter_plan_begin(struct controller_alter *alter, struct alter_plan *plan);
+
+/// Decides on a resource of a request: fills in its result. One that has an error already, or is settled, is left as it
+/// is.
+///
+/// @param found  what the metastore has of it, borrowed
+void alter_plan_decide(const struct alter_plan_context *context, struct controller_alter *alter, int32_t index,
+                       const struct alter_found *found, struct alter_plan *plan);
+
+/// All have been decided on: for a request that only validates, there are no changes.
+void alter_plan_end(const struct controller_alter *alter, struct alter_plan *plan);
 
 void alter_plan_destroy(struct alter_plan *plan);

@@ -4,7 +4,7 @@
 // (adding partitions), delete.c (deleting), writes.c (steps of metastore writes), load.c (start), static_topics.c (what
 // becomes of the topic blocks), static_work.c (their way through a load or a reload), adopt.c (what becomes of Kafka's
 // partitions), producer_ids.c (ids for producers), alter_configs.c (changes of configs), reload.c (another
-// configuration).
+// configuration), slices.c (what takes long, in steps).
 #pragma once
 
 #include "base/arena.h"
@@ -24,6 +24,17 @@ enum controller_state {
 };
 
 /// Owner: the control thread.
+typedef void (*controller_step_fn)(struct controller *controller, int32_t i);
+
+/// Many steps of the current change, a few at a time (slices.c).
+struct controller_slices {
+  struct mail mail;                            ///< has the loop go on with the next slice
+  controller_step_fn step;                     ///< one step
+  void (*done)(struct controller *controller); ///< after the last one
+  int32_t next;                                ///< the next step
+  int32_t count;                               ///< how many
+};
+
 struct controller {
   struct controller_settings settings;       ///< as given
   enum controller_state state;               ///< what is done with requests
@@ -41,6 +52,7 @@ struct controller {
   struct metadata_topic **opened; ///< the same with the replicas of their new partitions only; NULL: all are new, or go
   int32_t topic_count;            ///< how many
   const struct broker_config *config; ///< in force: a snapshot, one reference; NULL until the load has it
+  struct controller_slices slices;    ///< steps of the current change, where it has many
   struct alter_work *alter;           ///< the change of configs under way, in the arena, or NULL
   struct reload_work *reload;         ///< the reload under way, in its request's arena, or NULL
   struct loader *loader;              ///< the load under way, or NULL
@@ -67,6 +79,11 @@ int controller_check_views(const struct metadata_image *image);
 
 /// Publishes an image (taken) and tells who wants to know.
 void controller_publish(struct controller *controller, struct metadata_image *image);
+
+/// Makes `count` steps, 0 to `count` - 1, then calls `done`: in this call where it takes no longer than a slice,
+/// otherwise in later turns. The arena, the metastore's answer and the current image stay until then.
+void controller_slices_run(struct controller *controller, int32_t count, controller_step_fn step,
+                           void (*done)(struct controller *controller));
 
 /// Works on a request to change configs, which is the current one.
 void controller_alter_begin(struct controller *controller, struct controller_alter *alter);
@@ -142,6 +159,8 @@ struct writes {
   size_t room;              ///< slots
 };
 
+/// Makes room for so many steps at once.
+void writes_reserve(struct writes *writes, size_t count);
 void writes_add(struct writes *writes, struct metastore_op op);
 /// Fails the whole write when another controller was elected.
 void writes_fence(struct writes *writes, int32_t fence_version);

@@ -6,6 +6,14 @@
 #include "controller/controller_private.h"
 #include "controller/topic_nodes.h"
 
+void writes_reserve(struct writes *writes, size_t count)
+{
+  if (writes->count == 0 && writes->room < count) {
+    writes->ops = arena_alloc(writes->arena, count * sizeof *writes->ops);
+    writes->room = count;
+  }
+}
+
 void writes_add(struct writes *writes, struct metastore_op op)
 {
   if (writes->count == writes->room) {

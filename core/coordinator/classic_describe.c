@@ -115,6 +115,19 @@ static void inspect_members(const struct classic_group *classic, const struct li
   }
 }
 
+void classic_list_heard(const struct group *group, struct arena *arena, struct group_heard_list *out)
+{
+  const struct classic_group *classic = group->classic;
+  out->items = arena_alloc(arena, ((size_t)classic->member_count + 1) * sizeof *out->items);
+  LIST_EACH(&classic->members, node) {
+    const struct classic_member *member = CONTAINER_OF(node, struct classic_member, link);
+    out->items[out->count++] = (struct group_heard){
+        .member_id = wire_string_from(arena_printf(arena, "%s", member->id.name)),
+        .heard_ms = classic_heard_ms(member),
+    };
+  }
+}
+
 void classic_inspect(const struct group *group, struct arena *arena, struct classic_inspection *out)
 {
   *out = (struct classic_inspection){.state = "Empty", .protocol_type = "", .reason = "", .until_ms = -1};

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/slog.h"
 #include "coordinator/member_beat.h"
 #include "wire/error_codes.h"
 #include "wire/heartbeat.h"
@@ -81,6 +80,9 @@ void classic_set_state(struct classic_group *classic, enum classic_state state, 
     LIST_EACH(&classic->members, node) {
       classic_end_beat(CONTAINER_OF(node, struct classic_member, link));
     }
+  }
+  if (state != classic->state && (state == CLASSIC_STABLE || state == CLASSIC_EMPTY)) {
+    group_tell_change(classic->group, state == CLASSIC_EMPTY, classic->generation, classic->member_count);
   }
   classic->state = state;
   classic->state_ms = group_wall_ms(classic->shard, now_ms);
@@ -199,9 +201,11 @@ static void member_expired(struct group_shard *shard, struct group_timer *timer,
     return;
   }
   char reason[CLASSIC_REASON_SIZE];
-  snprintf(reason, sizeof reason, "member %s sent no heartbeat for %d ms", member->id.name,
+  char why[64];
+  snprintf(why, sizeof why, "sent no heartbeat for %d ms",
            member->is_new ? CLASSIC_NEW_MEMBER_MS : member->session_timeout_ms);
-  slog_info("group '%s': %s: it is removed", classic->group->id, reason);
+  snprintf(reason, sizeof reason, "member %s %s", member->id.name, why);
+  group_log_removal(classic->group, wire_string_from(member->id.name), why, now_ms);
   classic_remove_and_go_on(member, reason, now_ms);
 }
 

@@ -34,6 +34,7 @@ void classic_loaded(struct group *group, int64_t now_ms);
 void classic_write_tombstones(struct group *group, struct group_write *write);
 void classic_stop(struct group *group, int16_t error);
 void classic_free(struct group *group);
+void classic_list_heard(const struct group *group, struct arena *arena, struct group_heard_list *out);
 int classic_dump(const struct group *group, char *text, size_t size);
 
 /// A record of GroupMetadataKey, as group_replay_fn says (shard_kinds.h).

@@ -103,12 +103,12 @@ void classic_try_complete(struct classic_group *classic, int64_t now_ms)
 }
 
 /// Dynamic members that have not joined again are out. Static ones have their session timeout (KIP-345).
-static void drop_absent(struct classic_group *classic)
+static void drop_absent(struct classic_group *classic, int64_t now_ms)
 {
   LIST_EACH_SAFE(&classic->members, node) {
     struct classic_member *member = CONTAINER_OF(node, struct classic_member, link);
     if (member->join == NULL && member->instance.name == NULL) {
-      slog_info("group '%s': member %s did not join again in time: it is removed", classic->group->id, member->id.name);
+      group_log_removal(classic->group, wire_string_from(member->id.name), "did not join again in time", now_ms);
       classic_member_delete(member);
     }
   }
@@ -157,7 +157,7 @@ static void sync_timer_fired(struct group_shard *shard, struct group_timer *time
 static void rebalance_complete(struct classic_group *classic, int64_t now_ms)
 {
   group_timer_stop(classic->shard, &classic->join_timer);
-  drop_absent(classic);
+  drop_absent(classic, now_ms);
   if (!elect_leader(classic) && classic->member_count > 0) {
     // Only static members are left, and none of them has come: their sessions end this.
     classic->is_initial = false;
@@ -217,7 +217,7 @@ static void sync_timer_fired(struct group_shard *shard, struct group_timer *time
   LIST_EACH_SAFE(&classic->members, node) {
     struct classic_member *member = CONTAINER_OF(node, struct classic_member, link);
     if (member->must_sync) {
-      slog_info("group '%s': member %s did not sync in time: it is removed", classic->group->id, member->id.name);
+      group_log_removal(classic->group, wire_string_from(member->id.name), "did not sync in time", now_ms);
       classic_expel(member); // one that has just taken over waits for the log
       count++;
     }

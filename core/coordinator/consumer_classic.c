@@ -29,13 +29,13 @@ enum {
 static void join_too_late(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
 {
   (void)shard;
-  consumer_fence(CONTAINER_OF(timer, struct consumer_member, classic), timer, "it did not join again in time", now_ms);
+  consumer_fence(CONTAINER_OF(timer, struct consumer_member, classic), timer, "did not join again in time", now_ms);
 }
 
 static void sync_too_late(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
 {
   (void)shard;
-  consumer_fence(CONTAINER_OF(timer, struct consumer_member, classic), timer, "it did not sync in time", now_ms);
+  consumer_fence(CONTAINER_OF(timer, struct consumer_member, classic), timer, "did not sync in time", now_ms);
 }
 
 /// The member of a request about one. @return enum wire_error

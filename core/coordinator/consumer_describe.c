@@ -15,25 +15,14 @@ static struct wire_consumer_group_describe_response_assignment describe_parts(co
   struct wire_consumer_group_describe_response_assignment out = {0};
   out.topic_partitions =
       arena_alloc(arena, ((size_t)consumer_parts_topic_count(parts) + 1) * sizeof *out.topic_partitions);
-  for (int32_t at = 0; at < parts->count;) {
-    const struct consumer_part *first = &parts->items[at];
-    int32_t count = consumer_parts_topic(parts, &at);
-    const char *name = NULL;
-    int32_t length = 0;
-    int32_t partitions = 0;
-    if (!topics->find_id(topics->arg, &first->topic, &name, &length, &partitions)) {
-      continue; // deleted: the next target is without it
-    }
-    int32_t *numbers = arena_alloc(arena, (size_t)count * sizeof *numbers);
-    for (int32_t i = 0; i < count; i++) {
-      numbers[i] = first[i].partition;
-    }
+  struct consumer_topic_parts topic;
+  for (int32_t at = 0; consumer_parts_next_topic(parts, topics, arena, &at, &topic);) {
     out.topic_partitions[out.topic_partitions_count++] =
         (struct wire_consumer_group_describe_response_topic_partitions){
-            .topic_id = first->topic,
-            .topic_name = {.data = arena_strndup(arena, name, (size_t)length), .length = length},
-            .partitions = numbers,
-            .partitions_count = count,
+            .topic_id = topic.id,
+            .topic_name = consumer_text_copy(arena, topic.name),
+            .partitions = topic.numbers,
+            .partitions_count = topic.count,
         };
   }
   return out;

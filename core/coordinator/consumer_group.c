@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "coordinator/assignor.h"
 #include "coordinator/consumer_private.h"
+#include "coordinator/consumer_search.h"
 
 // ---- texts ----
 
@@ -18,6 +19,11 @@ int consumer_text_compare(struct wire_string a, struct wire_string b)
   int32_t common = a_length < b_length ? a_length : b_length;
   int order = common > 0 ? memcmp(a.data, b.data, (size_t)common) : 0;
   return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+int consumer_text_order(const void *a, const void *b)
+{
+  return consumer_text_compare(*(const struct wire_string *)a, *(const struct wire_string *)b);
 }
 
 bool consumer_text_is_set(struct wire_string text)
@@ -71,7 +77,7 @@ static void member_delete(struct consumer_member *member)
 
 static void regex_delete(struct consumer_regex *regex)
 {
-  arena_destroy(&regex->arena);
+  consumer_known_unref(regex->known);
   mem_free((char *)regex->text.data);
   mem_free(regex);
 }
@@ -79,6 +85,7 @@ static void regex_delete(struct consumer_regex *regex)
 void consumer_group_clear(struct consumer_group *consumer)
 {
   group_timer_stop(consumer->group->shard, &consumer->regex_timer);
+  consumer_search_drop(consumer->search);
   for (int32_t i = 0; i < consumer->member_count; i++) {
     member_delete(consumer->members[i]);
   }
@@ -243,13 +250,18 @@ const struct assignor *consumer_preferred_assignor(const struct group *group,
 
 static int32_t regex_place(const struct consumer_group *consumer, struct wire_string text, bool *is_there)
 {
-  int32_t place = 0;
-  int order = 1;
-  while (place < consumer->regex_count && (order = consumer_text_compare(consumer->regexes[place]->text, text)) < 0) {
-    place++;
+  int32_t low = 0;
+  int32_t high = consumer->regex_count;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (consumer_text_compare(consumer->regexes[middle]->text, text) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  *is_there = place < consumer->regex_count && order == 0;
-  return place;
+  *is_there = low < consumer->regex_count && consumer_text_compare(consumer->regexes[low]->text, text) == 0;
+  return low;
 }
 
 struct consumer_regex *consumer_regex_find(const struct consumer_group *consumer, struct wire_string text)

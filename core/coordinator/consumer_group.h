@@ -41,6 +41,7 @@ void consumer_loaded(struct group *group, int64_t now_ms);
 void consumer_write_tombstones(struct group *group, struct group_write *write);
 void consumer_stop(struct group *group, int16_t error);
 void consumer_free(struct group *group);
+void consumer_list_heard(const struct group *group, struct arena *arena, struct group_heard_list *out);
 int consumer_dump(const struct group *group, char *text, size_t size);
 
 /// A record of one of the keys 3 to 8 and 16.

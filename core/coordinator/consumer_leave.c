@@ -121,7 +121,7 @@ void consumer_fence(struct consumer_member *member, struct group_timer *timer, c
     group_timer_start(group->shard, timer, now_ms + CONSUMER_BUSY_RETRY_MS, timer->run);
     return;
   }
-  slog_info("group '%s': member %.*s is removed: %s", group->id, member->id.length, member->id.data, why);
+  group_log_removal(group, member->id, why, now_ms);
   struct arena arena = {0};
   struct consumer_change change;
   consumer_change_begin(&change, group, member->consumer, &arena, fenced, NULL, now_ms);

@@ -6,17 +6,12 @@
 
 #include "coordinator/consumer_private.h"
 
-static int compare_texts(const void *a, const void *b)
-{
-  return consumer_text_compare(*(const struct wire_string *)a, *(const struct wire_string *)b);
-}
-
 int32_t consumer_sort_names(struct wire_string *names, int32_t count)
 {
   if (count < 2) {
     return count;
   }
-  qsort(names, (size_t)count, sizeof *names, compare_texts);
+  qsort(names, (size_t)count, sizeof *names, consumer_text_order);
   int32_t kept = 1;
   for (int32_t i = 1; i < count; i++) {
     if (!wire_string_equal(names[i], names[kept - 1])) {

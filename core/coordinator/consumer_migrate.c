@@ -181,12 +181,20 @@ void consumer_migration_write(struct consumer_migration *migration, struct consu
   hold_classic(migration->group->classic);
   classic_write_tombstones(migration->group, consumer_change_write(change));
   const struct consumer_group *converted = &migration->converted;
-  if (converted->member_count > 0) {
-    slog_info("group '%s' becomes a consumer group", migration->group->id);
+  if (converted->member_count == 0) {
+    return;
   }
+  slog_info("group '%s' becomes a consumer group", migration->group->id);
   for (int32_t i = 0; i < converted->member_count; i++) {
     consumer_write_member(change, converted->members[i]);
+  }
+  // The one that joins need not raise it: it may want no topics.
+  consumer_write_epoch(change, converted->epoch, converted->metadata_hash);
+  for (int32_t i = 0; i < converted->member_count; i++) {
     consumer_write_target(change, converted->members[i]->id, &converted->members[i]->target);
+  }
+  consumer_write_assignment_epoch(change, converted->assignment_epoch, converted->assignment_ms);
+  for (int32_t i = 0; i < converted->member_count; i++) {
     consumer_write_current(change, converted->members[i]);
   }
 }
@@ -236,10 +244,22 @@ static bool may_downgrade(const struct group_settings *config, const struct cons
   return common_protocol(members, count).length >= 0;
 }
 
+/// What a member may still hold: also what it was asked to give up. Nobody else has any of it, and nobody may be given
+/// it if the group becomes a consumer group again before the member has joined: that knows it by its assignment.
+static struct wire_bytes held_assignment(struct consumer_change *change, const struct consumer_member *member,
+                                         struct wire_bytes subscription)
+{
+  struct consumer_parts held;
+  consumer_parts_begin(&held, change->arena, (int64_t)member->assigned.count + member->pending.count);
+  consumer_parts_append(&held, &member->assigned);
+  consumer_parts_append(&held, &member->pending);
+  consumer_parts_sort(&held);
+  return consumer_write_assignment(group_shard_topics(change->group->shard), &held, subscription, change->arena);
+}
+
 static void write_classic_group(struct consumer_change *change, const struct consumer_member *const *members,
                                 int32_t count)
 {
-  const struct group_shard_topics *topics = group_shard_topics(change->group->shard);
   struct wire_group_metadata_key key = {.group = {.data = change->group->id, .length = change->group->id_size}};
   struct wire_group_metadata_value value;
   wire_group_metadata_value_init(&value);
@@ -265,7 +285,7 @@ static void write_classic_group(struct consumer_change *change, const struct con
         out->subscription = metadata->classic_member_metadata->supported_protocols[p].metadata;
       }
     }
-    out->assignment = consumer_write_assignment(topics, &members[i]->assigned, out->subscription, change->arena);
+    out->assignment = held_assignment(change, members[i], out->subscription);
   }
   group_write_add_message(consumer_change_write(change), RECORD_GROUP_METADATA, &wire_group_metadata_key_codec, &key,
                           &wire_group_metadata_value_codec, &value, 3);

@@ -125,6 +125,31 @@ int32_t consumer_parts_topic(const struct consumer_parts *parts, int32_t *at)
   return *at - begin;
 }
 
+bool consumer_parts_next_topic(const struct consumer_parts *parts, const struct group_shard_topics *topics,
+                               struct arena *arena, int32_t *at, struct consumer_topic_parts *out)
+{
+  while (*at < parts->count) {
+    const struct consumer_part *first = &parts->items[*at];
+    int32_t count = consumer_parts_topic(parts, at);
+    const char *name = NULL;
+    int32_t length = 0;
+    int32_t partitions = 0;
+    if (topics->find_id(topics->arg, &first->topic, &name, &length, &partitions)) {
+      *out = (struct consumer_topic_parts){
+          .id = first->topic,
+          .name = {.data = name, .length = length},
+          .numbers = arena_alloc(arena, (size_t)count * sizeof *out->numbers),
+          .count = count,
+      };
+      for (int32_t i = 0; i < count; i++) {
+        out->numbers[i] = first[i].partition;
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
 int32_t consumer_parts_topic_count(const struct consumer_parts *parts)
 {
   int32_t count = 0;

@@ -31,6 +31,8 @@
 #include "wire/types.h"
 
 struct assignor;
+struct consumer_known;
+struct group_search;
 
 enum consumer_state {
   CONSUMER_STABLE = 0,     ///< has what it is to have at its epoch
@@ -64,7 +66,7 @@ struct consumer_parts {
 
 /// The topics that an expression matched.
 struct consumer_regex {
-  struct arena arena;                                        ///< memory of the rest
+  struct consumer_known *known;                              ///< memory of `value`; one reference
   struct wire_string text;                                   ///< the expression
   struct wire_consumer_group_regular_expression_value value; ///< topics sorted by name, as the record says
 };
@@ -81,6 +83,7 @@ struct consumer_member {
   struct consumer_parts assigned; ///< what it has; owned
   struct consumer_parts pending;  ///< what it has and must give up; owned
   struct consumer_parts target;   ///< what it is to have at the group's assignment epoch; owned
+  int64_t heard_ms;               ///< when its session last began anew, wall clock
   struct group_timer session;     ///< throws it out when it is silent
   struct group_timer rebalance;   ///< throws it out when it does not give up in time
   struct group_timer classic;     ///< of the classic protocol: when it does not join again, or sync, in time
@@ -99,7 +102,8 @@ struct consumer_group {
   int32_t assignment_epoch;         ///< epoch of the group that the target assignment is for
   int64_t assignment_ms;            ///< when it was made, wall clock; 0: long ago
   int64_t topics_version;           ///< of the cluster's topics when they were last looked at; -1: never
-  struct group_timer regex_timer;   ///< looks for topics of expressions
+  struct group_timer regex_timer;   ///< looks for topics of expressions, or applies what was found
+  struct group_search *search;      ///< looks for them, or has found them; NULL: none (consumer_search.h)
   int64_t regex_ms;                 ///< when expressions were last resolved, wall clock; 0: long ago
   int64_t regex_retry_ms;           ///< what was found was not written: nobody looks again before, wall clock
   bool is_regex_known;              ///< the next two were looked up since members or expressions were replayed
@@ -125,7 +129,7 @@ struct consumer_change {
   struct consumer_member next;    ///< the member as it will be; memory of its parts in `arena`, or the old one's
   bool has_next;                  ///< there is such a member
   bool has_new_subscription;      ///< its topics or its expression are others than before
-  struct consumer_regex *regexes; ///< expressions resolved anew: they come before those of `base`
+  struct consumer_regex *regexes; ///< expressions resolved anew, sorted: they come before those of `base`
   int32_t regex_count;            ///< how many
   bool has_regex_refresh;         ///< all expressions were resolved anew
   bool are_topics_seen;           ///< topics of `topics_version` were looked at
@@ -168,6 +172,22 @@ void consumer_parts_own(struct consumer_parts *own, struct consumer_parts *parts
 
 /// Steps through topics: those from `*at` on that have one topic. @return how many; 0: no more
 int32_t consumer_parts_topic(const struct consumer_parts *parts, int32_t *at);
+
+/// The partitions of one topic.
+struct consumer_topic_parts {
+  struct uuid id;          ///< topic id
+  struct wire_string name; ///< borrowed until the cluster's topics change
+  int32_t *numbers;        ///< partitions, sorted; in the arena
+  int32_t count;           ///< how many
+};
+
+/// Steps over topics to the next one that there is: what was deleted is in no answer, and the next target is without
+/// it.
+///
+/// @param at  in and out: place in `parts`, 0 at first
+/// @return false: there is no more
+bool consumer_parts_next_topic(const struct consumer_parts *parts, const struct group_shard_topics *topics,
+                               struct arena *arena, int32_t *at, struct consumer_topic_parts *out);
 /// How many topics there are.
 int32_t consumer_parts_topic_count(const struct consumer_parts *parts);
 
@@ -202,6 +222,8 @@ int32_t consumer_regex_members(const struct consumer_group *consumer, struct wir
 
 /// Order of bytes, as of strings in C.
 int consumer_text_compare(struct wire_string a, struct wire_string b);
+/// The same of two struct wire_string, for qsort() and bsearch().
+int consumer_text_order(const void *a, const void *b);
 /// True when it has at least one character.
 bool consumer_text_is_set(struct wire_string text);
 /// A copy in the arena; null stays null.
@@ -333,6 +355,7 @@ void consumer_leave(struct group_shard *shard, struct group *group, struct group
 /// Throws a member out; when a write of the group is under way, a little later.
 ///
 /// @param timer  the one that asks for it: it is started again for that
+/// @param why    as for group_log_removal()
 void consumer_fence(struct consumer_member *member, struct group_timer *timer, const char *why, int64_t now_ms);
 
 // ---- consumer_heartbeat.c ----

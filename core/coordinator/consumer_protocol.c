@@ -103,22 +103,11 @@ struct wire_bytes consumer_write_assignment(const struct group_shard_topics *top
   wire_consumer_protocol_assignment_init(&message);
   message.assigned_partitions =
       arena_alloc(arena, ((size_t)consumer_parts_topic_count(parts) + 1) * sizeof *message.assigned_partitions);
-  for (int32_t at = 0; at < parts->count;) {
-    const struct consumer_part *first = &parts->items[at];
-    int32_t count = consumer_parts_topic(parts, &at);
-    const char *name = NULL;
-    int32_t length = 0;
-    int32_t partitions = 0;
-    if (!topics->find_id(topics->arg, &first->topic, &name, &length, &partitions)) {
-      continue; // deleted
-    }
-    int32_t *numbers = arena_alloc(arena, (size_t)count * sizeof *numbers);
-    for (int32_t i = 0; i < count; i++) {
-      numbers[i] = first[i].partition;
-    }
+  struct consumer_topic_parts topic;
+  for (int32_t at = 0; consumer_parts_next_topic(parts, topics, arena, &at, &topic);) {
     message.assigned_partitions[message.assigned_partitions_count++] =
         (struct wire_consumer_protocol_assignment_topic_partition){
-            .topic = {.data = name, .length = length}, .partitions = numbers, .partitions_count = count};
+            .topic = topic.name, .partitions = topic.numbers, .partitions_count = topic.count};
   }
   struct wire_writer w = {0};
   wire_writer_i16(&w, version);

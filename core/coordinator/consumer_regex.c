@@ -3,106 +3,53 @@
 // Subscriptions by regular expression. The broker looks for the topics, once for all members with one expression, and
 // writes what it found: when somebody has come with a new one, and when topics came or went, at most every ten seconds.
 // As in Kafka that is a step of its own, after the heartbeat that asks for it has been answered: what is found comes
-// with a later heartbeat. Internal topics are among them: it is the clients who leave them out.
+// with a later heartbeat. The search itself is done elsewhere (consumer_search.h): members and topics may have changed
+// when it is back. Internal topics are among what is found: it is the clients who leave them out.
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "coordinator/consumer_private.h"
+#include "coordinator/consumer_search.h"
 #include "coordinator/group_regex.h"
 #include "os/clock.h"
 #include "wire/error_codes.h"
 
 enum {
-  REGEX_FEW = 16,
-  REGEX_TRIAL_MS = 25, ///< of processor time that an expression may take to be held against the names of all topics
+  REGEX_TRIAL_NAMES = 100, ///< names that a new expression is held against
+  REGEX_TRIAL_MS = 3,      ///< of processor time that it may take for that
 };
 
 const struct consumer_regex *consumer_change_regex(const struct consumer_change *change, struct wire_string text)
 {
-  for (int32_t i = 0; i < change->regex_count; i++) {
-    if (wire_string_equal(change->regexes[i].text, text)) {
-      return &change->regexes[i];
+  int32_t low = 0;
+  int32_t high = change->regex_count;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    int order = consumer_text_compare(change->regexes[middle].text, text);
+    if (order == 0) {
+      return &change->regexes[middle];
+    }
+    if (order < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
     }
   }
   return consumer_regex_find(change->base, text);
 }
 
-static int compare_texts(const void *a, const void *b)
+/// Has a write say what was found for an expression.
+static void resolve(struct consumer_change *change, const struct consumer_search_item *item)
 {
-  return consumer_text_compare(*(const struct wire_string *)a, *(const struct wire_string *)b);
-}
-
-/// Names of the topics that match, sorted; in the change's arena, the names themselves borrowed for the turn.
-static struct wire_string *matching_topics(const struct consumer_change *change, const struct group_regex *regex,
-                                           int32_t *count)
-{
-  const struct group_shard_topics *topics = group_shard_topics(change->group->shard);
-  int32_t room = REGEX_FEW;
-  struct wire_string *names = arena_alloc(change->arena, (size_t)room * sizeof *names);
-  const char *name = NULL;
-  int32_t length = 0;
-  struct uuid id;
-  int32_t partitions = 0;
-  *count = 0;
-  for (int32_t i = 0; topics->at(topics->arg, i, &name, &length, &id, &partitions); i++) {
-    if (!group_regex_matches(regex, name, length)) {
-      continue;
-    }
-    if (*count == room) {
-      struct wire_string *more = arena_alloc(change->arena, (size_t)room * 2 * sizeof *more);
-      memcpy(more, names, (size_t)room * sizeof *names);
-      names = more;
-      room *= 2;
-    }
-    names[(*count)++] = (struct wire_string){.data = name, .length = length};
-  }
-  if (*count > 1) {
-    qsort(names, (size_t)*count, sizeof *names, compare_texts);
-  }
-  return names;
-}
-
-static bool has_topics(const struct consumer_regex *regex, const struct wire_string *names, int32_t count)
-{
-  if (regex->value.topics_count != count) {
-    return false;
-  }
-  for (int32_t i = 0; i < count; i++) {
-    if (!wire_string_equal(regex->value.topics[i], names[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/// Looks for the topics of an expression, and writes them when they are others than before.
-///
-/// @param[out] bump  set when they are
-static void resolve(struct consumer_change *change, struct wire_string text, bool *bump)
-{
-  const char *why = NULL;
-  struct group_regex *regex = group_regex_new(text.data, text.length, &why);
-  // One that is none after all, in a log that others wrote, matches nothing.
-  int32_t count = 0;
-  struct wire_string *names = regex != NULL ? matching_topics(change, regex, &count) : NULL;
-  group_regex_delete(regex);
-  const struct consumer_regex *known = consumer_regex_find(change->base, text);
-  if (known != NULL && has_topics(known, names, count)) {
-    return;
-  }
-  struct consumer_regex *fresh = arena_zalloc(change->arena, ((size_t)change->regex_count + 1) * sizeof *fresh);
-  if (change->regex_count > 0) {
-    memcpy(fresh, change->regexes, (size_t)change->regex_count * sizeof *fresh);
-  }
-  fresh[change->regex_count] = (struct consumer_regex){
-      .text = text,
-      .value = {.topics = names, .topics_count = count, .version = change->topics_version, .timestamp = change->now_ms},
+  struct consumer_regex *fresh = &change->regexes[change->regex_count++];
+  *fresh = (struct consumer_regex){
+      .text = item->text,
+      .value = {.topics = item->matched,
+                .topics_count = item->matched_count,
+                .version = change->topics_version,
+                .timestamp = change->now_ms},
   };
-  change->regexes = fresh;
-  consumer_write_regex(change, &fresh[change->regex_count]);
-  change->regex_count++;
-  *bump = true;
+  consumer_write_regex(change, fresh);
 }
 
 const char *consumer_check_regex(const struct consumer_change *change, struct wire_string text)
@@ -113,15 +60,12 @@ const char *consumer_check_regex(const struct consumer_change *change, struct wi
     return why;
   }
   // A name takes a microsecond or less. Where what RE2 has seen of an expression does not fit into its memory, each
-  // character takes as many steps as the expression has, which is milliseconds for a name; and all of the worker's
-  // clients wait.
+  // character takes as many steps as the expression has, which is milliseconds for a name, and minutes for all names.
   const struct group_shard_topics *topics = group_shard_topics(change->group->shard);
   int64_t until_ms = clock_thread_ms() + REGEX_TRIAL_MS;
   const char *name = NULL;
   int32_t length = 0;
-  struct uuid id;
-  int32_t partitions = 0;
-  for (int32_t i = 0; topics->at(topics->arg, i, &name, &length, &id, &partitions); i++) {
+  for (int32_t i = 0; i < REGEX_TRIAL_NAMES && topics->at(topics->arg, i, &name, &length); i++) {
     group_regex_matches(regex, name, length);
     if (clock_thread_ms() > until_ms) {
       why = "expression too large";
@@ -161,54 +105,91 @@ static bool refresh_is_due(struct consumer_group *consumer, int64_t now_ms)
 /// topics than a record can name.
 static void refreshed(struct group *group, void *arg, int16_t error, int64_t now_ms)
 {
-  int64_t *seen = arg;
-  if (error == WIRE_NONE && group->kind == GROUP_CONSUMER) {
-    group->consumer->topics_version = *seen;
-    group->consumer->regex_ms = now_ms;
-  } else if (group->kind == GROUP_CONSUMER) {
-    group->consumer->regex_retry_ms = now_ms + CONSUMER_REGEX_REFRESH_MS;
-  }
-  mem_free(seen);
-}
-
-/// Looks for the topics of all expressions that members have.
-static void refresh(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
-{
-  struct consumer_group *consumer = CONTAINER_OF(timer, struct consumer_group, regex_timer);
-  struct group *group = consumer->group;
-  if (group->write_count > 0) {
-    group_timer_start(shard, timer, now_ms + CONSUMER_BUSY_RETRY_MS, refresh);
+  (void)group;
+  struct group_search *search = arg;
+  struct consumer_group *consumer = search->consumer;
+  search->is_away = false;
+  if (consumer == NULL) {
+    group_search_delete(search);
     return;
   }
+  if (error == WIRE_NONE && search->next < search->count) {
+    consumer_search_submit(search);
+    return;
+  }
+  if (error == WIRE_NONE) {
+    consumer->topics_version = search->version;
+    consumer->regex_ms = now_ms;
+  } else {
+    consumer->regex_retry_ms = now_ms + CONSUMER_REGEX_REFRESH_MS;
+  }
+  consumer->search = NULL;
+  consumer_search_drop(search);
+}
+
+/// An expression of which others were found than are known, and which members still have; and nothing else has come to
+/// be known of it meanwhile, by members that went and came.
+static bool is_wanted(const struct consumer_group *consumer, const struct consumer_search_item *item,
+                      const struct wire_string *texts, int32_t count)
+{
+  if (!item->is_other || bsearch(&item->text, texts, (size_t)count, sizeof *texts, consumer_text_order) == NULL) {
+    return false;
+  }
+  const struct consumer_regex *regex = consumer_regex_find(consumer, item->text);
+  return (regex != NULL ? regex->known : NULL) == item->known;
+}
+
+/// Writes what was found; no write of the group is under way.
+static void apply(struct group_search *search, int64_t now_ms)
+{
+  struct consumer_group *consumer = search->consumer;
   struct arena arena = {0};
   struct consumer_change change;
-  int64_t *seen = mem_alloc(sizeof *seen);
-  consumer_change_begin(&change, group, consumer, &arena, refreshed, seen, now_ms);
-  *seen = change.topics_version;
+  consumer_change_begin(&change, consumer->group, consumer, &arena, refreshed, search, now_ms);
+  change.topics_version = search->version;
   change.has_regex_refresh = true;
-  bool bump = false;
-  for (int32_t i = 0; i < consumer->member_count; i++) {
-    struct wire_string text = consumer->members[i]->metadata.subscribed_topic_regex;
-    bool is_done = !consumer_text_is_set(text);
-    for (int32_t j = 0; j < i && !is_done; j++) {
-      is_done = wire_string_equal(consumer->members[j]->metadata.subscribed_topic_regex, text);
-    }
-    if (!is_done) {
-      resolve(&change, text, &bump);
+  change.regexes = arena_alloc(&arena, (size_t)(search->next - search->first + 1) * sizeof *change.regexes);
+  int32_t count = 0;
+  const struct wire_string *texts = consumer_regex_texts(consumer, &arena, &count);
+  for (int32_t i = search->first; i < search->next; i++) {
+    if (is_wanted(consumer, &search->items[i], texts, count)) {
+      resolve(&change, &search->items[i]);
     }
   }
-  consumer_update_epoch(&change, bump);
+  consumer_update_epoch(&change, change.regex_count > 0);
+  search->is_away = true;
   if (change.write != NULL) {
     group_write_submit(change.write, now_ms);
   } else {
-    refreshed(group, seen, WIRE_NONE, now_ms);
+    refreshed(consumer->group, search, WIRE_NONE, now_ms);
   }
   arena_destroy(&arena);
 }
 
+/// Begins a search, or applies what one has found, as soon as no write of the group is under way.
+static void refresh(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
+{
+  struct consumer_group *consumer = CONTAINER_OF(timer, struct consumer_group, regex_timer);
+  if (consumer->group->write_count > 0) {
+    group_timer_start(shard, timer, now_ms + CONSUMER_BUSY_RETRY_MS, refresh);
+  } else if (consumer->search != NULL) {
+    apply(consumer->search, now_ms);
+  } else {
+    const struct group_shard_topics *topics = group_shard_topics(shard);
+    consumer->search = consumer_search_new(consumer, topics->version(topics->arg));
+    consumer_search_submit(consumer->search);
+  }
+}
+
+void consumer_searched(struct group_search *search, int64_t now_ms)
+{
+  struct consumer_group *consumer = search->consumer;
+  refresh(consumer->group->shard, &consumer->regex_timer, now_ms);
+}
+
 void consumer_regex_start(struct consumer_group *consumer, int64_t now_ms)
 {
-  if (consumer->regex_timer.position == 0 && refresh_is_due(consumer, now_ms)) {
+  if (consumer->search == NULL && consumer->regex_timer.position == 0 && refresh_is_due(consumer, now_ms)) {
     group_timer_start(consumer->group->shard, &consumer->regex_timer, now_ms, refresh);
   }
 }

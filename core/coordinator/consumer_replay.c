@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "coordinator/consumer_private.h"
+#include "coordinator/consumer_search.h"
 #include "coordinator/records.h"
 #include "wire/codec.h"
 #include "wire/reader.h"
@@ -87,6 +88,9 @@ static int replay_assignment_epoch(struct group_shard *shard, struct wire_string
   arena_destroy(&scratch);
   if (result == 0) {
     struct consumer_group *consumer = consumer_obtain(group_obtain(shard, id));
+    if (consumer->assignment_epoch != message.assignment_epoch && consumer->member_count > 0) {
+      group_tell_change(consumer->group, false, message.assignment_epoch, consumer->member_count);
+    }
     consumer->assignment_epoch = message.assignment_epoch;
     consumer->assignment_ms = message.assignment_timestamp;
   }
@@ -113,7 +117,11 @@ static int replay_member(struct group_shard *shard, struct wire_string id, struc
     struct consumer_member *member = replay_find(shard, id, member_id);
     if (member != NULL) {
       member->consumer->is_regex_known = false;
-      consumer_member_remove(member->consumer, member_id);
+      struct consumer_group *consumer = member->consumer;
+      consumer_member_remove(consumer, member_id);
+      if (consumer->member_count == 0) {
+        group_tell_change(consumer->group, true, consumer->epoch, 0);
+      }
     }
     return 0;
   }
@@ -227,18 +235,20 @@ static int replay_regex(struct group_shard *shard, struct wire_string id, struct
     }
     return 0;
   }
-  struct arena kept = {0};
+  struct consumer_known *known = mem_zalloc(sizeof *known);
+  known->refs = 1;
   struct wire_consumer_group_regular_expression_value message;
-  int result = replay_keep(&wire_consumer_group_regular_expression_value_codec, &message, value, &kept);
+  int result = replay_keep(&wire_consumer_group_regular_expression_value_codec, &message, value, &known->arena);
   if (result < 0) {
+    consumer_known_unref(known);
     return result;
   }
   message.topics_count = consumer_sort_names((struct wire_string *)message.topics, message.topics_count);
   struct consumer_group *consumer = consumer_obtain(group_obtain(shard, id));
   consumer->is_regex_known = false;
   struct consumer_regex *regex = consumer_regex_obtain(consumer, text);
-  arena_destroy(&regex->arena);
-  regex->arena = kept;
+  consumer_known_unref(regex->known);
+  regex->known = known;
   regex->value = message;
   return 0;
 }

@@ -40,18 +40,19 @@ int64_t consumer_assignment_interval_ms(const struct group *group)
 static void session_over(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
 {
   (void)shard;
-  consumer_fence(CONTAINER_OF(timer, struct consumer_member, session), timer, "its session expired", now_ms);
+  consumer_fence(CONTAINER_OF(timer, struct consumer_member, session), timer, "let its session expire", now_ms);
 }
 
 static void rebalance_over(struct group_shard *shard, struct group_timer *timer, int64_t now_ms)
 {
   (void)shard;
-  consumer_fence(CONTAINER_OF(timer, struct consumer_member, rebalance), timer, "it did not give up partitions in time",
+  consumer_fence(CONTAINER_OF(timer, struct consumer_member, rebalance), timer, "did not give up partitions in time",
                  now_ms);
 }
 
 void consumer_session_start(struct consumer_member *member, int64_t now_ms)
 {
+  member->heard_ms = now_ms;
   group_timer_start(member->consumer->group->shard, &member->session, now_ms + consumer_session_timeout_ms(member),
                     session_over);
 }
@@ -70,6 +71,17 @@ void consumer_look_at_timers(struct consumer_group *consumer, int64_t now_ms)
       group_timer_start(shard, &member->rebalance, now_ms + member->metadata.rebalance_timeout_ms, rebalance_over);
     }
     member->has_moved = false;
+  }
+}
+
+void consumer_list_heard(const struct group *group, struct arena *arena, struct group_heard_list *out)
+{
+  const struct consumer_group *consumer = group->consumer;
+  out->items = arena_alloc(arena, ((size_t)consumer->member_count + 1) * sizeof *out->items);
+  for (int32_t i = 0; i < consumer->member_count; i++) {
+    struct consumer_member *member = consumer->members[i];
+    struct wire_string id = {arena_strndup(arena, member->id.data, (size_t)member->id.length), member->id.length};
+    out->items[out->count++] = (struct group_heard){.member_id = id, .heard_ms = member->heard_ms};
   }
 }
 

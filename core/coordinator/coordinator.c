@@ -84,6 +84,7 @@ void coordinator_free(struct coordinator_shard *entry)
 {
   CHECK(!entry->is_loading && !entry->is_writing);
   list_remove(&entry->dirty);
+  coordinator_search_forget(entry);
   group_shard_delete(entry->shard);
   batch_builder_destroy(&entry->batch);
   coordinator_load_forget(entry);
@@ -110,6 +111,7 @@ static void coordinator_end(struct coordinator_shard *entry)
     coordinator_flush(entry);
   }
   entry->state = COORDINATOR_ENDED;
+  coordinator_search_forget(entry);
 }
 
 static uint64_t coordinator_seed(void)
@@ -132,6 +134,7 @@ static struct coordinator_shard *coordinator_begin(struct coordinator_worker *wo
   entry->part = partition_ref(part);
   entry->timer_ms = INT64_MAX;
   list_create(&entry->dirty);
+  list_create(&entry->searcher);
   struct batch_options options;
   batch_options_init(&options);
   batch_builder_init(&entry->batch, &options);
@@ -391,6 +394,7 @@ void coordinator_turn(struct coordinator *coordinator, int index)
       coordinator_flush(entry);
     }
   }
+  coordinator_search_next(worker);
 }
 
 void coordinator_drain(struct coordinator *coordinator, int index)
@@ -422,6 +426,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
     worker->clock_ms = wall_ms; // all of them the same: a member's heartbeats are noted by any
     worker->clock_mono_ms = mono_ms;
     list_create(&worker->dirty);
+    list_create(&worker->searchers);
   }
   return coordinator;
 }

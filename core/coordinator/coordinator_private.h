@@ -50,6 +50,7 @@ struct coordinator_shard {
   struct timer timer;                ///< the shard's next timer; of a failed one: the next try
   int64_t timer_ms;                  ///< what `timer` is set to, in the shard's time; INT64_MAX: it is not
   struct list dirty;                 ///< in the worker's list: there may be answers, or something to write
+  struct list searcher;              ///< in the worker's list: there are searches to run
 
   struct group_shard_counts counted; ///< what the worker's counters have of it
 
@@ -69,6 +70,13 @@ struct coordinator_shard {
   _Atomic(bool) is_load_cancelled; ///< nobody wants it any more
   char **deleted;                  ///< topics that went meanwhile; owned
   int32_t deleted_count;           ///< how many
+};
+
+/// A search for the topics of expressions, on the pool. A worker has one there at a time.
+struct coordinator_search {
+  struct pool_job job;             ///< its turn on the pool
+  struct group_search *search;     ///< NULL: none is there. The pool's until it is back
+  struct coordinator_shard *entry; ///< whose it is; NULL: that has ended meanwhile
 };
 
 /// What a worker's shards did. Written by the worker alone (base/metrics.h).
@@ -93,6 +101,8 @@ struct coordinator_worker {
   struct coordinator_shard **shards;    ///< those of partitions index, index + workers ...; NULL: not led here. Owned
   int32_t shard_count;                  ///< places
   struct list dirty;                    ///< shards that may have something to give out
+  struct list searchers;                ///< shards that have searches to run, in turn
+  struct coordinator_search search;     ///< the one that the pool has
   const struct metadata_image *image;   ///< what was looked at last; one reference, NULL: none yet
   _Atomic(int64_t) topics_version;      ///< rises when a topic or partition comes or goes
   int64_t clock_ms;                     ///< the shards' time: see coordinator_now_ms()
@@ -141,6 +151,15 @@ void coordinator_load_deleted(struct coordinator_shard *entry, const char *const
 
 /// What coordinator_load_deleted() noted is done, or no longer wanted.
 void coordinator_load_forget(struct coordinator_shard *entry);
+
+/// Has the pool run the next search, unless it has one of this worker (coordinator_search.c). On the worker.
+void coordinator_search_next(struct coordinator_worker *worker);
+
+/// Has the shard take its turn, if it has searches to run.
+void coordinator_search_mark(struct coordinator_shard *entry);
+
+/// The shard is no more: nobody wants what is searched for.
+void coordinator_search_forget(struct coordinator_shard *entry);
 
 /// Gives a shard the configuration of an image. On the worker, not while it is loaded.
 void coordinator_configure(struct coordinator_shard *entry, const struct metadata_image *image);

@@ -38,8 +38,7 @@ static bool topics_find_id(void *arg, const struct uuid *id, const char **name, 
   return true;
 }
 
-static bool topics_at(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id,
-                      int32_t *partitions)
+static bool topics_at(void *arg, int32_t index, const char **name, int32_t *length)
 {
   const struct metadata_image *image = topics_image(arg);
   if (index < 0 || index >= image->topic_count) {
@@ -48,8 +47,6 @@ static bool topics_at(void *arg, int32_t index, const char **name, int32_t *leng
   const struct metadata_topic *topic = image->topics[index];
   *name = topic->name;
   *length = topic->name_length;
-  *id = topic->id;
-  *partitions = topic->partition_count;
   return true;
 }
 
@@ -75,6 +72,14 @@ static int64_t topics_wall_ms(void *arg)
   return event_loop_wall_ms(worker->loop);
 }
 
+static void topics_changed(void *arg, const struct group_change *change)
+{
+  const struct coordinator_options *options = &((struct coordinator_worker *)arg)->coordinator->options;
+  if (options->changed != NULL) {
+    options->changed(options->changed_arg, change);
+  }
+}
+
 void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topics *topics)
 {
   *topics = (struct group_shard_topics){
@@ -85,6 +90,7 @@ void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topic
       .version = topics_version,
       .settings = topics_settings,
       .wall_ms = topics_wall_ms,
+      .changed = topics_changed,
   };
 }
 

@@ -242,6 +242,7 @@ void coordinator_flush(struct coordinator_shard *entry)
   }
   write_start(entry);
   flush_answers(entry);
+  coordinator_search_mark(entry);
   flush_arm(entry);
   flush_count(entry);
 }

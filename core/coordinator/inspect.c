@@ -31,8 +31,13 @@ static void inspect_look(struct mail *mail)
   inspection->now_ms = coordinator_now_ms(worker);
   if (entry != NULL && entry->state == COORDINATOR_READY) {
     const struct group *group = group_find(entry->shard, inspection->group);
-    inspection->is_found = group != NULL && group->kind != GROUP_CONSUMER;
-    if (inspection->is_found) {
+    const struct group_kind_calls *calls = group == NULL ? NULL : group_kind_of(group);
+    inspection->is_found = group != NULL;
+    inspection->is_classic = group != NULL && group->kind != GROUP_CONSUMER;
+    if (calls != NULL && calls->list_heard != NULL) {
+      calls->list_heard(group, &inspection->arena, &inspection->heard);
+    }
+    if (inspection->is_classic) {
       classic_inspect(group, &inspection->arena, &inspection->classic);
     }
   }

@@ -47,6 +47,7 @@ struct group_shard *group_shard_new(int32_t index, const struct group_settings *
   list_create(&shard->answers);
   list_create(&shard->writes);
   list_create(&shard->taken);
+  list_create(&shard->searches);
   return shard;
 }
 
@@ -291,6 +292,7 @@ void group_shard_loaded(struct group_shard *shard, int64_t now_ms)
       }
     }
   }
+  shard->is_loaded = true;
   shard_expiry_start(shard, now_ms);
 }
 
@@ -314,6 +316,7 @@ void group_shard_stop(struct group_shard *shard, int16_t error)
   shard->is_stopped = true;
   shard->stop_error = error;
   group_timer_stop(shard, &shard->expiry_timer);
+  shard_removals_stop(shard);
   group_writes_stop(shard, error);
   for (uint32_t i = 0; i < shard->slot_count; i++) {
     for (struct group *group = shard->slots[i], *next = NULL; group != NULL; group = next) {
@@ -335,4 +338,20 @@ void group_shard_stop(struct group_shard *shard, int16_t error)
 void group_shard_count(const struct group_shard *shard, struct group_shard_counts *counts)
 {
   *counts = (struct group_shard_counts){.groups = shard->group_count, .offsets = shard->offset_count};
+}
+
+void group_tell_change(const struct group *group, bool is_empty, int32_t generation, int32_t members)
+{
+  const struct group_shard *shard = group->shard;
+  if (!shard->is_loaded || shard->topics.changed == NULL) {
+    return;
+  }
+  struct group_change change = {
+      .group = group->id,
+      .type = group->kind == GROUP_CONSUMER ? "consumer" : "classic",
+      .is_empty = is_empty,
+      .generation = generation,
+      .members = members,
+  };
+  shard->topics.changed(shard->topics.arg, &change);
 }

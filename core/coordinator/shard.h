@@ -7,6 +7,8 @@
 //   group_shard_handle(request) --> answers            taken with group_shard_take_answer()
 //   group_shard_run_timers(now) --> records to write   taken with group_shard_take_write(), back with
 //   group_shard_written(write)  --> answers, more ...  group_shard_written()
+//                               --> searches           taken with group_shard_take_search(), group_search_run() on any
+//                                                      thread, back with group_shard_searched()
 //
 // State that a record stands for changes when the record is written, not before, by the same function that reads it
 // when the log is loaded: group_shard_replay(). So a write that fails has changed nothing. Writes are answered in the
@@ -39,6 +41,7 @@
 
 struct group_settings;
 struct group_request;
+struct group_search;
 struct group_shard;
 struct group_write;
 
@@ -49,6 +52,15 @@ struct group_consumer_settings {
   int32_t assignment_interval_ms; ///< consumer.assignment.interval.ms
 };
 
+/// Something that has happened to a group.
+struct group_change {
+  const char *group;  ///< its id, NUL-terminated; borrowed during the call
+  const char *type;   ///< "classic" or "consumer"
+  bool is_empty;      ///< its last member has left; otherwise it has another assignment
+  int32_t generation; ///< of a classic group; of others the epoch of the assignment
+  int32_t members;    ///< how many it has
+};
+
 /// What a shard asks about the world; the answers may differ from call to call.
 struct group_shard_topics {
   void *arg; ///< first argument
@@ -56,14 +68,16 @@ struct group_shard_topics {
   bool (*find)(void *arg, const char *name, int32_t length, struct uuid *id, int32_t *partitions);
   /// A topic's name and number of partitions by its id; `name` borrowed for the turn. @return false: there is none
   bool (*find_id)(void *arg, const struct uuid *id, const char **name, int32_t *length, int32_t *partitions);
-  /// The i-th topic, for regular expressions. @return false: there are no more
-  bool (*at)(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id, int32_t *partitions);
+  /// The name of the i-th topic, for regular expressions; borrowed for the turn. @return false: there are no more
+  bool (*at)(void *arg, int32_t index, const char **name, int32_t *length);
   /// Rises when any topic or partition comes or goes, and at no other time.
   int64_t (*version)(void *arg);
   /// The configs of a consumer group; NULL: the shard's settings hold for all.
   void (*settings)(void *arg, const char *group, int32_t length, struct group_consumer_settings *out);
   /// The wall clock, ms since 1970, which may step: what is noted for years goes by it. NULL: the time of each call.
   int64_t (*wall_ms)(void *arg);
+  /// Told of what has happened to a group, not of what is read while loading. NULL: nobody.
+  void (*changed)(void *arg, const struct group_change *change);
 };
 
 /// Makes an empty shard.
@@ -126,6 +140,27 @@ bool group_write_record(const struct group_write *write, int32_t index, const ui
 /// A write is done or has failed. @param write  taken
 /// @param error  enum wire_error as a client of the group is to see it; WIRE_NONE: it is safe
 void group_shard_written(struct group_shard *shard, struct group_write *write, int16_t error, int64_t now_ms);
+
+/// The next search of a group for the topics of its regular expressions, oldest first; NULL: no more. It is the
+/// caller's until group_shard_searched() or, when the shard is gone, group_search_delete(): the shard goes on without
+/// it, and may end. In any order, as late as you like; a group has one at a time.
+struct group_search *group_shard_take_search(struct group_shard *shard);
+
+/// There is one to take.
+bool group_shard_has_search(const struct group_shard *shard);
+
+/// Searches, on any thread, by one at a time. What is not done within the budget is left to the next time: when it is
+/// back, the shard gives it out again.
+///
+/// @param topics     of which `at` alone is called; the same topics until it returns
+/// @param budget_ms  of processor time, after which no other expression is begun; 0: one expression
+void group_search_run(struct group_search *search, const struct group_shard_topics *topics, int64_t budget_ms);
+
+/// It has been run. @param search  taken
+void group_shard_searched(struct group_shard *shard, struct group_search *search, int64_t now_ms);
+
+/// Frees one whose shard is gone. On the thread of the shard.
+void group_search_delete(struct group_search *search);
 
 /// How much a shard holds.
 struct group_shard_counts {

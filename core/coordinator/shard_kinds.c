@@ -59,6 +59,7 @@ static const struct group_kind_calls GROUP_KINDS[GROUP_KIND_COUNT] = {
             .write_tombstones = classic_write_tombstones,
             .stop = classic_stop,
             .free = classic_free,
+            .list_heard = classic_list_heard,
             .dump = classic_dump,
         },
     [GROUP_CONSUMER] =
@@ -76,6 +77,7 @@ static const struct group_kind_calls GROUP_KINDS[GROUP_KIND_COUNT] = {
             .write_tombstones = consumer_write_tombstones,
             .stop = consumer_stop,
             .free = consumer_free,
+            .list_heard = consumer_list_heard,
             .dump = consumer_dump,
         },
 };

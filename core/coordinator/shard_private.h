@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "coordinator/group_heard.h"
 #include "coordinator/shard.h"
 #include "wire/types.h"
 
+struct arena;
 struct classic_group;
 struct consumer_group;
 struct group;
@@ -90,6 +92,8 @@ struct group_kind_calls {
   void (*stop)(struct group *group, int16_t error);
   /// Frees what it has of the group, with its timers stopped, and leaves it GROUP_EMPTY; nobody waits in it any more.
   void (*free)(struct group *group);
+  /// Lists when its members were heard. @param arena  memory of `out`, which is empty
+  void (*list_heard)(const struct group *group, struct arena *arena, struct group_heard_list *out);
   /// Writes what its records say into `text` (cut at `size`, NUL-terminated), the same for the same state; returns
   /// characters as snprintf() does.
   int (*dump)(const struct group *group, char *text, size_t size);
@@ -127,8 +131,16 @@ struct group *group_obtain(struct group_shard *shard, struct wire_string id);
 /// otherwise does nothing. Returns true when it is gone.
 bool group_release_if_unused(struct group *group);
 
+/// Tells whoever wants to know that a group has another assignment, or no member any more.
+void group_tell_change(const struct group *group, bool is_empty, int32_t generation, int32_t members);
+
 /// The request is answered: out with it. Its response is filled in.
 void group_answer(struct group_shard *shard, struct group_request *request);
+
+/// Says in the log that a member is thrown out (shard_removals.c); when there are many, of many in one line.
+///
+/// @param why  goes on behind "it": "sent no heartbeat for 45000 ms"
+void group_log_removal(struct group *group, struct wire_string member, const char *why, int64_t now_ms);
 
 /// Fills in the response with an error, whatever the request (shard_fail.c); group_answer() is still to be called.
 void group_request_fail(struct group_request *request, int16_t error);

@@ -21,6 +21,15 @@ enum {
 struct shard_topic;
 struct shard_transaction;
 
+/// Members that were thrown out, and that the log has not said so of yet (shard_removals.c).
+struct shard_removals {
+  struct group_timer timer; ///< runs for a second after a line
+  int64_t count;            ///< members
+  char *group;              ///< id of the first one's group, as text; NULL: none. Owned
+  char *why;                ///< of the last one; NULL: none. Owned
+  bool has_others;          ///< they are of more than one group
+};
+
 struct group_shard {
   int32_t index;                       ///< partition of __consumer_offsets
   const struct group_settings *config; ///< borrowed
@@ -45,13 +54,16 @@ struct group_shard {
   size_t heap_room;          ///< slots allocated
   uint64_t timer_order;      ///< of the next one that is started
 
-  struct list answers; ///< answered requests, oldest first
-  struct list writes;  ///< writes not yet taken, oldest first
-  struct list taken;   ///< writes under way, oldest first
-  bool is_stopped;     ///< group_shard_stop() was called
-  int16_t stop_error;  ///< what whoever comes is told
+  struct list answers;  ///< answered requests, oldest first
+  struct list writes;   ///< writes not yet taken, oldest first
+  struct list taken;    ///< writes under way, oldest first
+  struct list searches; ///< searches not yet taken, oldest first
+  bool is_loaded;       ///< group_shard_loaded() was called
+  bool is_stopped;      ///< group_shard_stop() was called
+  int16_t stop_error;   ///< what whoever comes is told
 
   struct group_timer expiry_timer; ///< looks for offsets that have expired
+  struct shard_removals removals;  ///< for the log
   uint32_t expiry_slot;            ///< where that look goes on; 0: at the start
   uint64_t unknown_kinds;          ///< bit n: a record with a key of kind n was left out, and said so
 };
@@ -200,6 +212,9 @@ void group_writes_note_gone(struct group_shard *shard, const char *const *names,
 
 /// Deletes offsets of topics that are gone (shard_expiry.c).
 void shard_delete_topics(struct group_shard *shard, const char *const *names, int32_t count, int64_t now_ms);
+
+/// Says what is left to say of members that were thrown out (shard_removals.c).
+void shard_removals_stop(struct group_shard *shard);
 
 /// Begins the periodic look for expired offsets (shard_expiry.c).
 void shard_expiry_start(struct group_shard *shard, int64_t now_ms);

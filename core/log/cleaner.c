@@ -102,7 +102,7 @@ void cleaner_configure(struct cleaner *cleaner, const struct log_cleaner_config 
   cleaner->config.backoff_ms = config->backoff_ms < 1                ? 1
                                : config->backoff_ms > BACKOFF_MS_MAX ? BACKOFF_MS_MAX
                                                                      : config->backoff_ms;
-  cleaner->paid_ns = 0;
+  cleaner_pace_set(&cleaner->pace, config->io_bytes_per_second);
   pthread_cond_broadcast(&cleaner->changed);
   pthread_mutex_unlock(&cleaner->lock);
   start_threads(cleaner);
@@ -167,33 +167,30 @@ static void wait_until(struct cleaner *cleaner, int64_t until_ns)
   pthread_cond_timedwait(&cleaner->changed, &cleaner->lock, &until);
 }
 
-int64_t cleaner_charge(struct cleaner_thread *thread, int64_t bytes)
+struct cleaner_turn cleaner_charge(struct cleaner_thread *thread, int64_t bytes)
 {
-  const double ns_per_s = 1e9;
-  const double most_ns = 3600 * ns_per_s; // nobody waits longer for one step, whatever was configured
   struct cleaner *cleaner = thread->cleaner;
   pthread_mutex_lock(&cleaner->lock);
-  double rate = cleaner->config.io_bytes_per_second;
-  double cost_ns = rate > 0 ? (double)bytes / rate * ns_per_s : 0;
-  int64_t now_ns = clock_mono_ns();
-  // What was not used is not saved up.
-  int64_t from_ns = cleaner->paid_ns > now_ns ? cleaner->paid_ns : now_ns;
-  cleaner->paid_ns = from_ns + (int64_t)(cost_ns < most_ns ? cost_ns : most_ns);
+  struct cleaner_turn turn = cleaner_pace_take(&cleaner->pace, clock_mono_ns(), bytes);
   pthread_mutex_unlock(&cleaner->lock);
-  return from_ns;
+  return turn;
 }
 
-void cleaner_wait(struct cleaner_thread *thread, int64_t until_ns)
+bool cleaner_wait(struct cleaner_thread *thread, const struct cleaner_turn *turn)
 {
   struct cleaner *cleaner = thread->cleaner;
-  int64_t now_ns = clock_mono_ns();
-  int64_t step_ns = now_ns + (int64_t)PACE_STEP_MS * NS_PER_MS;
+  int64_t began_ns = clock_mono_ns();
+  int64_t step_ns = began_ns + (int64_t)PACE_STEP_MS * NS_PER_MS;
   pthread_mutex_lock(&cleaner->lock);
-  if (now_ns < until_ns && !is_over(thread)) {
-    wait_until(cleaner, step_ns < until_ns ? step_ns : until_ns);
+  bool is_due = cleaner_pace_is_due(&cleaner->pace, turn, began_ns);
+  if (!is_due && !is_over(thread)) {
+    wait_until(cleaner, step_ns < turn->from_ns ? step_ns : turn->from_ns);
+    int64_t now_ns = clock_mono_ns();
+    is_due = cleaner_pace_is_due(&cleaner->pace, turn, now_ns);
+    atomic_fetch_add_explicit(&cleaner->counts.paced_ns, now_ns - began_ns, memory_order_relaxed);
   }
   pthread_mutex_unlock(&cleaner->lock);
-  atomic_fetch_add_explicit(&cleaner->counts.paced_ns, clock_mono_ns() - now_ns, memory_order_relaxed);
+  return is_due;
 }
 
 static void *thread_run(void *arg)

@@ -3,7 +3,8 @@
 // The log cleaner of a manager: threads of its own, as a pass over a log may take minutes and is slowed down on
 // purpose.
 //
-//   cleaner.c          threads, their settings, the throttle that they share
+//   cleaner.c          threads, their settings
+//   cleaner_pace.c     the limit of what they read and write together
 //   cleaner_work.c     which log is dirtiest, a pass over it, what became of it
 //
 // A log is one of its entry's users while it is cleaned, so that a deletion waits for the pass; the pass looks at every
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "log/cleaner_pace.h"
 #include "log/log_clean.h"
 #include "log/log_manager_private.h"
 
@@ -68,7 +70,7 @@ struct cleaner {
   struct log_cleaner_config config;                   ///< as it was last given
   bool is_running;                                    ///< threads may be started
   bool is_ending;                                     ///< they end
-  int64_t paid_ns;                                    ///< monotonic time from which on more may be read and written
+  struct cleaner_pace pace;                           ///< the limit of what all threads read and write
   struct log_manager *mgr;                            ///< whose; never changes
   struct cleaner_counts counts;                       ///< what was done
   struct cleaner_thread threads[CLEANER_THREADS_MAX]; ///< the first `config.threads` of them
@@ -77,11 +79,13 @@ struct cleaner {
 /// True when a thread is to end. Any thread.
 bool cleaner_is_over(struct cleaner_thread *thread);
 
-/// Counts bytes that are about to be read or written. @return the monotonic time in ns from which on that may be
-int64_t cleaner_charge(struct cleaner_thread *thread, int64_t bytes);
+/// Counts bytes that are about to be read or written. @return from when on that may be
+struct cleaner_turn cleaner_charge(struct cleaner_thread *thread, int64_t bytes);
 
-/// Waits for a time, a moment at most; also when the thread is to end. Not inside the epoch.
-void cleaner_wait(struct cleaner_thread *thread, int64_t until_ns);
+/// Waits for a turn, a moment at most; not when the thread is to end. Not inside the epoch.
+///
+/// @return whether the turn has come
+bool cleaner_wait(struct cleaner_thread *thread, const struct cleaner_turn *turn);
 
 /// Cleans the dirtiest log, if there is one. On a thread of the cleaner, inside the epoch, which it leaves in between.
 ///

@@ -135,15 +135,16 @@ static bool is_wanted(const struct work *work)
 static int work_pace(void *arg, int64_t bytes)
 {
   struct work *work = arg;
-  int64_t until_ns = cleaner_charge(work->thread, bytes);
+  struct cleaner_turn turn = cleaner_charge(work->thread, bytes);
   epoch_leave();
   bool goes_on = true;
+  bool is_due = false;
   do {
-    cleaner_wait(work->thread, until_ns);
+    is_due = cleaner_wait(work->thread, &turn);
     epoch_enter();
     goes_on = is_wanted(work);
     epoch_leave();
-  } while (goes_on && clock_mono_ns() < until_ns);
+  } while (goes_on && !is_due);
   epoch_enter();
   atomic_fetch_add_explicit(&work->cleaning->done_bytes, bytes, memory_order_relaxed);
   return goes_on ? 0 : error_set(ERR_AGAIN, "%s: is not to be cleaned any more", log_dir(work->entry->log));

@@ -133,6 +133,17 @@ int clean_pace(struct log_clean *pass, int64_t bytes)
   return pass->settings->pace == NULL ? 0 : pass->settings->pace(pass->settings->arg, bytes);
 }
 
+int clean_fail_batch(const struct log_clean *pass, const struct batch_header *header, int result)
+{
+  struct error_detail detail = *error_last();
+  if (!log_clean_is_damage(result)) {
+    return result;
+  }
+  return error_record(result, 0, detail.file, detail.line, "%s: the batch at offset %" PRId64 ": %.*s", pass->dir,
+                      header->base_offset, ERROR_MESSAGE_SIZE / 2,
+                      detail.code == result ? detail.message : error_text(result));
+}
+
 /// A step for the appender.
 struct step {
   struct log_clean *pass;             ///< whose
@@ -265,14 +276,8 @@ static int map_segment(struct log_clean *pass, const struct clean_segment *seg)
   int more = 0;
   while ((more = clean_reader_next(&pass->reader, &header, &bytes)) > 0) {
     int full = map_batch(pass, &header, bytes);
-    if (log_clean_is_damage(full)) {
-      struct error_detail detail = *error_last();
-      return error_record(full, 0, detail.file, detail.line, "%s: the batch at offset %" PRId64 ": %.*s", pass->dir,
-                          header.base_offset, ERROR_MESSAGE_SIZE / 2,
-                          detail.code == full ? detail.message : error_text(full));
-    }
     if (full != 0) {
-      return full;
+      return clean_fail_batch(pass, &header, full);
     }
   }
   TRY(more);

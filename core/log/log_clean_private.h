@@ -162,5 +162,8 @@ struct log_clean {
 /// Waits as long as reading or writing so many bytes would be too much. May leave the epoch.
 int clean_pace(struct log_clean *pass, int64_t bytes);
 
+/// Names the batch in a failure that comes from within it. @return `result`, whatever it is
+int clean_fail_batch(const struct log_clean *pass, const struct batch_header *header, int result);
+
 /// Runs a step while holding the appender. @return its result, or ERR_AGAIN when the log is gone
 int clean_with_appender(struct log_clean *pass, int (*run)(struct log_clean *pass));

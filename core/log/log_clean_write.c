@@ -69,18 +69,6 @@ static int writer_add(struct clean_writer *writer, const struct batch_header *he
   return 0;
 }
 
-/// Names the record in a failure that comes from within a batch.
-static int fail_batch(const struct log_clean *pass, const struct batch_header *header, int result)
-{
-  struct error_detail detail = *error_last();
-  if (!log_clean_is_damage(result)) {
-    return result;
-  }
-  return error_record(result, 0, detail.file, detail.line, "%s: the batch at offset %" PRId64 ": %.*s", pass->dir,
-                      header->base_offset, ERROR_MESSAGE_SIZE / 2,
-                      detail.code == result ? detail.message : error_text(result));
-}
-
 /// Writes what stays of one segment.
 static int write_segment(struct clean_writer *writer, const struct clean_segment *seg)
 {
@@ -94,7 +82,7 @@ static int write_segment(struct clean_writer *writer, const struct clean_segment
     struct clean_output output;
     int result = clean_batch(pass, &header, bytes, &output);
     if (result < 0) {
-      return fail_batch(pass, &header, result);
+      return clean_fail_batch(pass, &header, result);
     }
     writer->is_changed = writer->is_changed || output.is_changed;
     if (output.bytes != NULL) {

@@ -18,7 +18,6 @@
 #include "network/listener.h"
 #include "os/stream.h"
 #include "policy/partitioners.h"
-#include "policy/policy.h"
 
 static struct config_load *host_load(lua_State *vm)
 {
@@ -68,24 +67,20 @@ static int host_log(lua_State *vm)
   return 0;
 }
 
-/// is_builtin_partitioner(name)
-static int host_is_builtin_partitioner(lua_State *vm)
+/// builtin_partitioner(name) -> whether it is one of ours; or false and what is wrong with what it is told
+static int host_builtin_partitioner(lua_State *vm)
 {
   size_t length = 0;
   const char *name = luaL_checklstring(vm, 1, &length);
-  lua_pushboolean(vm, policy_set_named(NULL, name, length) != NULL);
-  return 1;
-}
-
-/// check_partitioner(name): what is wrong with what a built-in partitioner is told, or nil
-static int host_check_partitioner(lua_State *vm)
-{
-  char message[CONFIG_MESSAGE_SIZE];
   struct policy_choice choice;
-  size_t length = 0;
-  const char *name = luaL_checklstring(vm, 1, &length);
-  return host_verdict(
-      vm, policy_choice_read(name, length, &choice, message, sizeof message) == ERR_CONFIG ? ERR_CONFIG : 0, message);
+  char message[CONFIG_MESSAGE_SIZE] = "";
+  int result = policy_choice_read(name, length, &choice, message, sizeof message);
+  lua_pushboolean(vm, result == 0);
+  if (result != ERR_CONFIG) {
+    return 1;
+  }
+  lua_pushstring(vm, message);
+  return 2;
 }
 
 /// Whether a file is nothing that a reload may read.
@@ -239,8 +234,7 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"position", host_position},
       {"print", host_print},
       {"log", host_log},
-      {"is_builtin_partitioner", host_is_builtin_partitioner},
-      {"check_partitioner", host_check_partitioner},
+      {"builtin_partitioner", host_builtin_partitioner},
       {"read", host_read},
       {"check_broker", host_check_broker},
       {"check_topic", host_check_topic},

@@ -183,6 +183,7 @@ void config_take_policies(struct lua_State *vm, struct lua_config *config)
   policies_take_views(vm, made);
   policies_take_sources(vm, made);
   made->set.placement = policies_numbered(vm, made, "placement");
+  made->set.new_vm = lua_policy_vm_new;
   made->set.generation = atomic_fetch_add(&generations, 1) + 1;
   made->set.is_unsafe = config->is_unsafe;
   made->set.memory_bytes = config->lua_memory_bytes;

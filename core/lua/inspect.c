@@ -228,17 +228,24 @@ static void push_awaited(struct lua_State *vm, const struct classic_awaited *awa
   set_known(vm, "until_time", awaited->until_ms);
 }
 
-static int group_push(struct script_call *base, struct lua_State *vm)
+/// Pushes how long each member has been silent, by member id, ms.
+static void push_silent(struct lua_State *vm, const struct group_inspection *inspection)
 {
-  enum { GROUP_FIELDS = 12 };
-  const struct group_inspection *inspection = &CONTAINER_OF(base, struct group_call, base)->inspection;
-  const struct classic_inspection *classic = &inspection->classic;
-  if (!inspection->is_found) {
-    lua_pushnil(vm);
-    return 1;
+  const struct group_heard_list *list = &inspection->heard;
+  lua_createtable(vm, 0, list->count);
+  for (int32_t i = 0; i < list->count; i++) {
+    const struct group_heard *one = &list->items[i];
+    int64_t silent_ms = inspection->now_ms > one->heard_ms ? inspection->now_ms - one->heard_ms : 0;
+    lua_pushlstring(vm, one->member_id.data, (size_t)one->member_id.length);
+    lua_pushnumber(vm, (lua_Number)silent_ms);
+    lua_rawset(vm, -3);
   }
-  lua_createtable(vm, 0, GROUP_FIELDS);
-  lua_value_set_int64(vm, "now", inspection->now_ms);
+}
+
+/// Sets what is known of a classic group.
+static void set_classic(struct lua_State *vm, const struct group_inspection *inspection)
+{
+  const struct classic_inspection *classic = &inspection->classic;
   lua_value_set_int64(vm, "generation", classic->generation);
   lua_value_set_int64(vm, "members", classic->member_count);
   set_bool(vm, "is_initial_delay", classic->is_initial_delay);
@@ -255,6 +262,24 @@ static int group_push(struct script_call *base, struct lua_State *vm)
     lua_rawseti(vm, -2, i + 1);
   }
   lua_setfield(vm, -2, "awaited");
+}
+
+static int group_push(struct script_call *base, struct lua_State *vm)
+{
+  enum { GROUP_FIELDS = 14 };
+  const struct group_inspection *inspection = &CONTAINER_OF(base, struct group_call, base)->inspection;
+  if (!inspection->is_found) {
+    lua_pushnil(vm);
+    return 1;
+  }
+  lua_createtable(vm, 0, GROUP_FIELDS);
+  lua_value_set_int64(vm, "now", inspection->now_ms);
+  set_bool(vm, "is_classic", inspection->is_classic);
+  push_silent(vm, inspection);
+  lua_setfield(vm, -2, "silent");
+  if (inspection->is_classic) {
+    set_classic(vm, inspection);
+  }
   return 1;
 }
 

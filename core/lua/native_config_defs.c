@@ -4,6 +4,7 @@
 #include <lua.h>
 
 #include "metadata/broker_config.h"
+#include "metadata/group_config.h"
 #include "metadata/topic_config.h"
 
 enum { NATIVE_TAKES_SIZE = 512 };
@@ -18,6 +19,8 @@ int native_config_defs_open(struct lua_State *vm)
   lua_setfield(vm, -2, "broker");
   native_push_defs(vm, topic_config_defs(), TOPIC_CONFIG_COUNT, false);
   lua_setfield(vm, -2, "topic");
+  native_push_defs(vm, group_config_defs(), GROUP_CONFIG_COUNT, false);
+  lua_setfield(vm, -2, "group");
   native_push_foreign(vm);
   lua_setfield(vm, -2, "foreign");
   return 1;
@@ -102,7 +105,7 @@ static void native_push_defs(lua_State *vm, const struct config_def *defs, int c
   for (int i = 0; i < count; i++) {
     native_push_def(vm, &defs[i]);
     enum broker_config_index index = (enum broker_config_index)i;
-    // Topic configs are all heeded at once.
+    // Configs of topics and groups are all heeded at once.
     native_set_flag(vm, "is_supported", !is_broker || broker_config_is_supported(index));
     native_set_flag(vm, "is_dynamic", !is_broker || broker_config_is_changeable(defs[i].name));
     native_set_flag(vm, "is_reloadable", !is_broker || broker_config_is_reloadable(index));

@@ -57,7 +57,9 @@ static int shared_of_name(lua_State *vm)
   size_t length = 0;
   const char *name = lua_type(vm, 1) == LUA_TSTRING ? lua_tolstring(vm, 1, &length) : NULL;
   if (name == NULL) {
-    return luaL_error(vm, "shared: got a %s, expected a name: shared \"counters\"", luaL_typename(vm, 1));
+    bool is_none = lua_isnone(vm, 1);
+    return luaL_error(vm, "shared: got %s%s, expected a name: shared \"counters\"", is_none ? "" : "a ",
+                      is_none ? "nothing" : luaL_typename(vm, 1));
   }
   uint32_t dict = 0;
   int result = shared_open(name, length, &dict);

@@ -32,6 +32,7 @@ enum {
 static int record_get(lua_State *vm);
 static int record_set(lua_State *vm);
 static int record_show(lua_State *vm);
+static int headers_show(lua_State *vm);
 static int headers_get(lua_State *vm);
 static int headers_set(lua_State *vm);
 static int headers_count(lua_State *vm);
@@ -62,7 +63,7 @@ void policy_vm_push_metas(struct lua_State *vm, const struct policy_call *call)
   record_add(vm, "__newindex", headers_set, call);
   record_add(vm, "__len", headers_count, call);
   record_add(vm, "__pairs", headers_pairs, call);
-  record_add(vm, "__tostring", record_show, call);
+  record_add(vm, "__tostring", headers_show, call);
   record_lock(vm);
   lua_createtable(vm, 0, POLICY_NAMES);
   for (int i = 0; i < POLICY_NAMES; i++) {
@@ -317,7 +318,9 @@ static int headers_set_numbered(lua_State *vm, struct policy_call *call)
     return change.is_removal ? 0 : luaL_error(vm, "there are %d headers, so the next one is number %d", last - 1, last);
   }
   if (!change.is_removal) {
-    luaL_argcheck(vm, lua_istable(vm, 3), 3, "a numbered header has to be a table { key =, value = } or nil");
+    if (!lua_istable(vm, 3)) {
+      return luaL_error(vm, "a numbered header has to be a table { key =, value = } or nil");
+    }
     lua_settop(vm, 3);
     lua_pushliteral(vm, "key");
     lua_rawget(vm, 3);
@@ -343,6 +346,12 @@ static int headers_set(lua_State *vm)
     return headers_set_numbered(vm, call);
   }
   return luaL_error(vm, "headers are set by name or number, not by a %s", luaL_typename(vm, 2));
+}
+
+static int headers_show(lua_State *vm)
+{
+  lua_pushliteral(vm, "headers");
+  return 1;
 }
 
 static int headers_count(lua_State *vm)

@@ -5,8 +5,6 @@
 // tools, `luka dump` and a broker read as they read the partition's own.
 #include "lua/policy_vm_segment.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdint.h>
@@ -59,13 +57,13 @@ static int segment_copy_file(const char *from_path, const char *to_path)
   char new_path[SEGMENT_PATH_SIZE + 8];
   snprintf(new_path, sizeof new_path, "%s.tmp", to_path);
   int from = -1;
-  int result = file_open(from_path, O_RDONLY, &from);
+  int result = file_open(from_path, 0, &from);
   if (result == ERR_NOT_FOUND) {
     return 0;
   }
   TRY(result);
   int to = -1;
-  result = file_open(new_path, O_WRONLY | O_CREAT | O_TRUNC, &to);
+  result = file_open(new_path, FILE_WRITE | FILE_CREATE | FILE_TRUNCATE, &to);
   if (result == 0) {
     result = segment_copy_bytes(from, to);
     int closed = file_close(to);

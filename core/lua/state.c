@@ -19,7 +19,9 @@ enum {
   STATE_TIMED_BLOCK_BYTES = 32 * 1024, ///< allocations from this size on look at the clock too
   STATE_STACK_BYTES = 512 * 1024,      ///< C stack that nested calls between C and Lua may use
   STATE_GC_PAUSE = 125,                ///< collect when the heap has grown by a quarter: the cap counts garbage too
-  STATE_GC_PAUSE_SMALL = 400,          ///< the same while that is far from the cap: collecting less often costs less
+  STATE_GC_PAUSE_SMALL = 300,          ///< the same while that is far from the cap: collecting less often costs less
+  STATE_GC_STEP = 400,                 ///< how much faster than code allocates an incremental collection goes, percent
+  STATE_GC_STEP_SMALL = 0,             ///< a small heap is collected in one go, before large blocks pile up
   STATE_SMALL_SHARE = 16,              ///< far from the cap: below one of so many parts of it
 };
 
@@ -175,6 +177,7 @@ void lua_state_tidy(struct lua_state *state)
   }
   bool is_small = state->used_bytes < state->limits.memory_bytes / STATE_SMALL_SHARE;
   lua_gc(state->vm, LUA_GCSETPAUSE, is_small ? STATE_GC_PAUSE_SMALL : STATE_GC_PAUSE);
+  lua_gc(state->vm, LUA_GCSETSTEPMUL, is_small ? STATE_GC_STEP_SMALL : STATE_GC_STEP);
 }
 
 struct lua_State *lua_state_main(struct lua_state *state)

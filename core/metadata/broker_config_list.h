@@ -134,7 +134,7 @@ BROKER_CONFIG_X(DOUBLE, log_cleaner_io_buffer_load_factor, "log.cleaner.io.buffe
 BROKER_CONFIG_X(INT, log_cleaner_io_buffer_size, "log.cleaner.io.buffer.size", "524288", 0, NO_MAX, VALID_ANY,
   "Memory through which the log cleaner reads and writes, of all its threads together.")
 BROKER_CONFIG_X(DOUBLE, log_cleaner_io_max_bytes_per_second, "log.cleaner.io.max.bytes.per.second", "1.7976931348623157E308", NO_MIN, NO_MAX, VALID_ANY,
-  "Most bytes that the log cleaner reads and writes in a second, all its threads together.")
+  "Most bytes that the log cleaner reads and writes in a second, all its threads together; 0 and less: no limit.")
 BROKER_CONFIG_X(LONG, log_cleaner_max_compaction_lag_ms, "log.cleaner.max.compaction.lag.ms", "9223372036854775807", 1, NO_MAX, VALID_ANY,
   "Default of max.compaction.lag.ms.")
 BROKER_CONFIG_X(DOUBLE, log_cleaner_min_cleanable_ratio, "log.cleaner.min.cleanable.ratio", "0.5", 0, 1, VALID_ANY,
@@ -225,11 +225,11 @@ BROKER_CONFIG_X(INT, offsets_retention_minutes, "offsets.retention.minutes", "10
   "How long offsets are kept after a group has become empty, or after the commit where it has no members of its own.")
 BROKER_CONFIG_X(INT, offsets_topic_compression_codec, "offsets.topic.compression.codec", "0", 0, 4, VALID_ANY,
   "Codec of the batches that are written to __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.")
-BROKER_CONFIG_X(INT, offsets_topic_num_partitions, "offsets.topic.num.partitions", "50", 1, NO_MAX, VALID_ANY,
+BROKER_CONFIG_X(INT, offsets_topic_num_partitions, "offsets.topic.num.partitions", "50", 1, 10000, VALID_ANY,
   "Partitions that __consumer_offsets is created with.")
 BROKER_CONFIG_X(INT, offsets_topic_replication_factor, "offsets.topic.replication.factor", "3", 1, 32767, VALID_ANY,
   "Replicas that __consumer_offsets is created with; as many as there are brokers where that is less.")
-BROKER_CONFIG_X(INT, offsets_topic_segment_bytes, "offsets.topic.segment.bytes", "104857600", 1, NO_MAX, VALID_ANY,
+BROKER_CONFIG_X(INT, offsets_topic_segment_bytes, "offsets.topic.segment.bytes", "104857600", 1048576, NO_MAX, VALID_ANY,
   "Segment size that __consumer_offsets is created with.")
 BROKER_CONFIG_X(INT, producer_id_expiration_ms, "producer.id.expiration.ms", "86400000", 1, NO_MAX, VALID_ANY,
   "How long a partition remembers an idempotent producer that does not write to it.")

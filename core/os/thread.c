@@ -45,6 +45,13 @@ int thread_set_batch(bool is_batch)
   return 0;
 }
 
+int thread_set_idle(pthread_t thread)
+{
+  struct sched_param none = {.sched_priority = 0};
+  int err = pthread_setschedparam(thread, SCHED_IDLE, &none);
+  return err != 0 ? error_set_errno(err, "cannot set the scheduling policy") : 0;
+}
+
 int64_t thread_used_ms(pthread_t thread)
 {
   clockid_t id;

@@ -22,5 +22,10 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), v
 /// which stays; ERR_PERMISSION and others where the system refuses
 int thread_set_batch(bool is_batch);
 
+/// Has the scheduler give a thread only what nobody else wants (SCHED_IDLE); it has not ended yet.
+///
+/// @return 0, ERR_PERMISSION ...
+int thread_set_idle(pthread_t thread);
+
 /// Milliseconds of processor time that a thread has used; it has not ended yet.
 int64_t thread_used_ms(pthread_t thread);

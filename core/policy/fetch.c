@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/varint.h"
 #include "policy/policy.h"
 #include "policy/runner.h"
 #include "record/batch.h"
@@ -15,6 +16,7 @@ enum {
   FETCH_FORMAT = 2,              // the format that is stored
   FETCH_BYTES_MAX = INT32_MAX,   // sizes on the wire are signed 32 bits
   FETCH_UNPACKED_MAX = 64 << 20, // bytes unpacked for one answer; the rest is for the next fetch
+  STRETCH_RECORD_MAX = 32,       // bytes of the record in a control batch
   FETCH_MADE_BYTES = 8 << 20,    // what records made by a policy may have beside twice what they were
 };
 
@@ -144,11 +146,34 @@ static int ask_transform(struct policy_fetch *fetch, struct fetch_decision *deci
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
+/// Writes a record of a kind that nobody knows, without a value, for a control batch; `at` has room for
+/// STRETCH_RECORD_MAX.
+///
+/// @return its bytes
+static size_t write_control_record(uint8_t *at, int32_t offset_delta)
+{
+  static const uint8_t key[] = {0, 0, 0xff, 0xff}; // version 0, type -1
+  uint8_t body[STRETCH_RECORD_MAX] = {0, 0};       // attributes, timestamp delta
+  size_t size = 2;
+  size += (size_t)varint_put_i32(body + size, offset_delta);
+  size += (size_t)varint_put_i32(body + size, (int32_t)sizeof key);
+  memcpy(body + size, key, sizeof key);
+  size += sizeof key;
+  size += (size_t)varint_put_i32(body + size, -1); // value
+  size += (size_t)varint_put_i32(body + size, 0);  // headers
+  size_t head = (size_t)varint_put_i32(at, (int32_t)size);
+  memcpy(at + head, body, size);
+  return head + size;
+}
+
 /// Writes the empty batch that spans the stretch.
-static int write_stretch(struct policy_fetch *fetch)
+///
+/// @param has_record  a control batch with one record at its end
+static int write_stretch(struct policy_fetch *fetch, bool has_record)
 {
   const struct policy_stretch *stretch = &fetch->stretch;
-  TRY(record_buffer_reserve(&fetch->out, BATCH_HEADER_SIZE));
+  TRY(record_buffer_reserve(&fetch->out, BATCH_HEADER_SIZE + STRETCH_RECORD_MAX));
+  uint8_t *bytes = fetch->out.bytes + fetch->out.size;
   struct batch_header header = {
       .base_offset = stretch->base_offset,
       .base_timestamp = BATCH_NO_TIMESTAMP,
@@ -161,8 +186,14 @@ static int write_stretch(struct policy_fetch *fetch)
       .producer_epoch = BATCH_NO_PRODUCER_EPOCH,
       .magic = FETCH_FORMAT,
   };
-  batch_header_write(fetch->out.bytes + fetch->out.size, &header);
-  fetch->out.size += BATCH_HEADER_SIZE;
+  if (has_record) {
+    header.attributes = BATCH_CONTROL;
+    header.record_count = 1;
+    header.base_timestamp = stretch->max_timestamp;
+    header.size += write_control_record(bytes + BATCH_HEADER_SIZE, header.last_offset_delta);
+  }
+  batch_header_write(bytes, &header);
+  fetch->out.size += header.size;
   return 0;
 }
 
@@ -179,13 +210,14 @@ static int write_null_message(struct policy_fetch *fetch)
   return message_put(&fetch->out, &message);
 }
 
-static int end_stretch(struct policy_fetch *fetch)
+/// Writes the stretch, if there is one; `is_last`: at the end of the answer.
+static int end_stretch(struct policy_fetch *fetch, bool is_last)
 {
   if (!fetch->stretch.is_there) {
     return 0;
   }
   if (fetch->magic >= FETCH_FORMAT) {
-    TRY(write_stretch(fetch));
+    TRY(write_stretch(fetch, is_last && !fetch->has_record));
   }
   fetch->stretch.is_there = false;
   return 0;
@@ -197,7 +229,7 @@ static int add_to_stretch(struct policy_fetch *fetch, const uint8_t *bytes)
   struct policy_stretch *stretch = &fetch->stretch;
   int64_t last_offset = batch_last_offset(bytes);
   if (stretch->is_there && last_offset - stretch->base_offset > INT32_MAX) {
-    TRY(end_stretch(fetch));
+    TRY(end_stretch(fetch, false));
   }
   if (!stretch->is_there) {
     *stretch = (struct policy_stretch){
@@ -214,13 +246,14 @@ static int add_to_stretch(struct policy_fetch *fetch, const uint8_t *bytes)
 static int add_batch(struct policy_fetch *fetch, const uint8_t *bytes, size_t size)
 {
   struct record_buffer *out = &fetch->out;
-  TRY(end_stretch(fetch));
+  TRY(end_stretch(fetch, false));
   if (out->size > 0 && out->size + size > fetch->limit_bytes) {
     return 0;
   }
   TRY(record_buffer_reserve(out, size));
   memcpy(out->bytes + out->size, bytes, size);
   out->size += size;
+  fetch->has_record = fetch->has_record || batch_record_count(bytes) > 0;
   return 1;
 }
 
@@ -241,7 +274,7 @@ static int add_messages(struct policy_fetch *fetch, const uint8_t *bytes, size_t
   return 1;
 }
 
-/// Whether a client of an old format, which has no spans, gets on with what is left of a batch.
+/// Whether a batch has records for the client, which may be in the middle of it.
 static bool has_wanted(const struct policy_fetch *fetch, const struct fetch_decision *decision)
 {
   for (int32_t i = 0; i < fetch->job->scratch->records.count; i++) {
@@ -256,8 +289,7 @@ static bool has_wanted(const struct policy_fetch *fetch, const struct fetch_deci
 static int add_decided(struct policy_fetch *fetch, const struct fetch_decision *decision, const uint8_t *bytes,
                        size_t size)
 {
-  if (decision->gone_count == fetch->job->scratch->records.count ||
-      (fetch->magic < FETCH_FORMAT && !has_wanted(fetch, decision))) {
+  if (!has_wanted(fetch, decision)) {
     return add_to_stretch(fetch, bytes);
   }
   if (decision->gone_count > 0 || decision->edits != NULL) {
@@ -320,7 +352,7 @@ int policy_fetch_finish(struct policy_fetch *fetch)
   if (fetch->magic < FETCH_FORMAT && fetch->stretch.is_there && fetch->out.size == 0) {
     TRY(write_null_message(fetch));
   }
-  TRY(end_stretch(fetch));
+  TRY(end_stretch(fetch, true));
   record_buffer_trim(&fetch->out, 0);
   return 0;
 }

@@ -11,8 +11,12 @@
 //
 // Offsets stay. A stretch of records that are not shown becomes an empty batch that spans it, however many batches it
 // was, so that the client goes on behind it. Batches that nothing is changed of are copied, control batches
-// (transaction markers) always. Clients of formats 0 and 1 have no empty batches: where an answer has nothing else for
-// them, they get one message without key and value at the end of the stretch.
+// (transaction markers) always. An answer has at least one record that the client looks at: where it would have none,
+// the batch that spans the stretch is a control batch with one record of an unknown type at its end, which consumers
+// pass by. An answer without any is taken by librdkafka for one that was cut too short, ten times, and then is an
+// error; kafkajs goes on at the high watermark and loses what is between; kafka-go asks again for ever; kafka-python up
+// to 2.0 fails. (Those last two do not know control batches and see a record without a value.) Clients of formats 0 and
+// 1 get a message without key and value.
 //
 // Called by runners; one thread at a time.
 #pragma once
@@ -58,6 +62,7 @@ struct policy_fetch {
   struct policy_stretch stretch; ///< private: not written yet
   struct record_buffer written;  ///< private: the batch written anew
   struct down_convert convert;   ///< private: for old formats
+  bool has_record;               ///< private: `out` has a record
   size_t unpacked_bytes;         ///< private: of all batches so far
 };
 

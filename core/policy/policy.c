@@ -150,10 +150,10 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
   return ours;
 }
 
-bool policy_set_has_records(const struct policy_set *set)
+bool policy_set_has(const struct policy_set *set, enum policy_kind first, enum policy_kind last)
 {
   for (int i = 0; set != NULL && i < set->policy_count; i++) {
-    if (set->policies[i].kind <= POLICY_WHERE) {
+    if (set->policies[i].kind >= first && set->policies[i].kind <= last) {
       return true;
     }
   }

@@ -144,8 +144,8 @@ const struct policy *policy_set_named(const struct policy_set *set, const char *
 /// A view by its name; NULL: no such.
 const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length);
 
-/// Whether it has functions that are called for records: those need a VM on each runner.
-bool policy_set_has_records(const struct policy_set *set);
+/// Whether it has functions of the kinds from `first` to `last`. `set` may be NULL.
+bool policy_set_has(const struct policy_set *set, enum policy_kind first, enum policy_kind last);
 
 /// What a kind is called, "transform_fetch". For ever.
 const char *policy_kind_name(enum policy_kind kind);

@@ -4,8 +4,8 @@
 // are detached: a lost one owns itself, and with a reference the memory of all runners.
 #include "policy/runner.h"
 
-#include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/check.h"
 #include "base/epoch.h"
@@ -18,82 +18,27 @@
 #include "os/clock.h"
 #include "os/thread.h"
 #include "policy/choices.h"
+#include "policy/runner_private.h"
 
 enum {
-  RUNNER_LOOK_MS = 100,       // between two looks at runners that have jobs
   RUNNER_SLOW_STOP_MS = 3000, // for the slow runner to come to an end when the broker stops
+  RUNNER_SLOW_WAIT_MS = 100,  // between two looks whether it has
 };
-
-enum policy_job_state { JOB_WAITS, JOB_RUNS, JOB_CALLS, JOB_DONE, JOB_ABANDONED };
 
 static const struct metric POLICY_RUNNERS = {"policy.runners", NULL, METRIC_GAUGE, "threads that run policies"};
 static const struct metric POLICY_JOBS = {"policy.jobs", NULL, METRIC_COUNTER, "batches that went there"};
 static const struct metric POLICY_WAITING = {"policy.waiting", NULL, METRIC_GAUGE, "batches that wait for a thread"};
 static const struct metric POLICY_LOST = {"policy.lost", NULL, METRIC_GAUGE, "threads that have not come back"};
 
-struct policy_runner;
-
-/// A thread. `vm`, `job` and `is_lost` are guarded by the runner's lock; the rest is the thread's own.
-struct runner_thread {
-  struct policy_runners *runners; ///< referenced
-  struct policy_runner *runner;   ///< whose queue it serves
-  pthread_t thread;               ///< itself; for the watch, until it is lost
-  const struct policy_set *set;   ///< that `vm` knows, referenced; NULL: none
-  struct policy_vm *vm;           ///< NULL: none is needed, or `failure` says why there is none
-  struct policy_job *job;         ///< under way; NULL: none
-  int64_t version;                ///< of the set that it has tried last
-  struct policy_failure failure;  ///< why there is no VM; empty: there is one, or none is needed
-  struct policy_scratch scratch;  ///< memory for its jobs
-};
-
-/// What the watch saw when it last looked. Control thread.
-struct runner_look {
-  const struct runner_thread *thread; ///< whose; only compared
-  int64_t jobs;                       ///< jobs begun until then
-  int64_t calls;                      ///< struct policy_progress
-  int64_t record;                     ///< likewise
-  int64_t since_ms;                   ///< since when nothing has changed, monotonic
-  int64_t used_ms;                    ///< processor time of the thread then
-};
-
-struct policy_runner {
-  pthread_mutex_t lock;            ///< guards what follows, but for what is said to be others'. A leaf
-  pthread_cond_t arrived;          ///< there is a job, a set, or the end
-  struct list queue;               ///< jobs, oldest first
-  struct runner_thread *thread;    ///< serves the queue; NULL: none
-  const struct policy_set *latest; ///< to go over to, referenced; NULL: there are no policies
-  int64_t version;                 ///< of that
-  int64_t jobs;                    ///< begun so far
-  int64_t submitted;               ///< so far
-  bool is_ending;                  ///< the thread ends when the queue is empty
-  struct policy_choices *choices;  ///< owned; for the thread that serves it
-  struct runner_look look;         ///< the control thread's
-  int index;                       ///< its number
-};
-
-struct policy_runners {
-  _Atomic(int) refs;              ///< the owner's, and one for each thread
-  _Atomic(int) lost;              ///< threads that have not come back
-  _Atomic(bool) is_needed;        ///< see policy_runners_are_needed()
-  _Atomic(bool) is_watching;      ///< the timer runs, or the mail that starts it is on its way
-  bool has_policies;              ///< the latest set has some of the user's. Control thread
-  pthread_mutex_t lock;           ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
-  pthread_cond_t ended;           ///< `alive` has changed
-  int alive;                      ///< threads that serve a queue
-  bool is_stopped;                ///< what lost threads have stays with them
-  struct event_loop *control;     ///< whose timer watches
-  struct policy_cache *cache;     ///< where sets are found
-  struct timer watch;             ///< looks. Control thread
-  struct mail watch_mail;         ///< has it started
-  int count;                      ///< runners, without the slow one
-  struct policy_runner runners[]; ///< the last one is the slow one
-};
-
 static void *runner_run(void *arg);
 
 static void runners_unref(struct policy_runners *runners)
 {
   if (atomic_fetch_sub_explicit(&runners->refs, 1, memory_order_acq_rel) == 1) {
+    while (runners->spare_count > 0) {
+      record_buffer_destroy(&runners->spare[--runners->spare_count]);
+    }
+    pthread_mutex_destroy(&runners->spare_lock);
     pthread_mutex_destroy(&runners->lock);
     pthread_cond_destroy(&runners->ended);
     mem_free(runners);
@@ -102,22 +47,7 @@ static void runners_unref(struct policy_runners *runners)
 
 // ---- threads ----
 
-/// Waits for a moment, or until a thread has ended.
-static void runners_wait_ended(struct policy_runners *runners, int64_t ms)
-{
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += (long)ms * 1000000;
-  until.tv_sec += until.tv_nsec / 1000000000;
-  until.tv_nsec %= 1000000000;
-  pthread_mutex_lock(&runners->lock);
-  if (runners->alive > 0) {
-    pthread_cond_timedwait(&runners->ended, &runners->lock, &until);
-  }
-  pthread_mutex_unlock(&runners->lock);
-}
-
-static void runner_count_alive(struct policy_runners *runners, int by)
+void runner_count_alive(struct policy_runners *runners, int by)
 {
   pthread_mutex_lock(&runners->lock);
   runners->alive += by;
@@ -125,8 +55,7 @@ static void runner_count_alive(struct policy_runners *runners, int by)
   pthread_mutex_unlock(&runners->lock);
 }
 
-/// Starts a thread for the queue. Holding the runner's lock.
-static int runner_start(struct policy_runners *runners, struct policy_runner *runner)
+int runner_start(struct policy_runners *runners, struct policy_runner *runner)
 {
   struct runner_thread *thread = mem_zalloc(sizeof *thread);
   thread->runners = runners;
@@ -156,16 +85,17 @@ static void runner_deliver(struct mail *mail)
   job->done(job, atomic_load_explicit(&job->state, memory_order_acquire) == JOB_ABANDONED);
 }
 
-static void runner_post(struct policy_job *job)
+void runner_post(struct policy_runners *runners, struct policy_job *job)
 {
-  if (job->reply == NULL) {
-    epoch_enter();
-    job->done(job, false);
-    epoch_leave();
-    return;
-  }
   job->mail.run = runner_deliver;
-  event_loop_post(job->reply, &job->mail);
+  event_loop_post(job->reply != NULL ? job->reply : runners->control, &job->mail);
+}
+
+/// Whether a runner needs a VM for a set.
+static bool runner_needs_vm(const struct policy_runner *runner, const struct policy_set *set)
+{
+  return runner->is_slow ? policy_set_has(set, POLICY_RETENTION, POLICY_ARCHIVE)
+                         : policy_set_has(set, POLICY_PARTITIONER, POLICY_WHERE);
 }
 
 /// Goes over to the latest set, with a new VM if it needs one; stays with what it has when there is none to be had.
@@ -176,7 +106,7 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   thread->version = runner->version;
   pthread_mutex_unlock(&runner->lock);
   struct policy_vm *vm = NULL;
-  int result = policy_set_has_records(set) ? set->new_vm(set, &vm) : 0;
+  int result = runner_needs_vm(runner, set) ? set->new_vm(set, &vm) : 0;
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,
@@ -231,6 +161,20 @@ static struct policy_job *runner_take(struct policy_runner *runner, struct runne
   return job;
 }
 
+void runner_refuse(struct policy_runners *runners, struct policy_runner *runner)
+{
+  while (!list_is_empty(&runner->queue)) {
+    struct policy_job *job = CONTAINER_OF(runner->queue.next, struct policy_job, node);
+    list_remove(&job->node);
+    runner->jobs++;
+    job->result = ERR_SCRIPT;
+    job->failure.index = -1;
+    snprintf(job->failure.text, sizeof job->failure.text, "policies cannot be run: no thread can be started");
+    atomic_store_explicit(&job->state, JOB_DONE, memory_order_release);
+    runner_post(runners, job);
+  }
+}
+
 /// Runs a job. @return false when it was abandoned, and this thread is lost
 static bool runner_do(struct runner_thread *thread, struct policy_job *job)
 {
@@ -251,7 +195,13 @@ static bool runner_do(struct runner_thread *thread, struct policy_job *job)
   pthread_mutex_lock(&thread->runner->lock);
   thread->job = NULL;
   pthread_mutex_unlock(&thread->runner->lock);
-  runner_post(job);
+  if (job->reply == NULL) {
+    epoch_enter();
+    job->done(job, false);
+    epoch_leave();
+  } else {
+    runner_post(thread->runners, job);
+  }
   return true;
 }
 
@@ -327,14 +277,14 @@ static int runner_begin_call(struct policy_job *job, const struct policy *policy
 }
 
 /// After it: ERR_CLOSED when the job was abandoned.
-static int runner_end_call(struct policy_job *job, const struct policy *policy, int64_t calls, int64_t start_ns,
-                           int result, const struct policy_failure *failure)
+static int runner_end_call(struct policy_job *job, const struct policy *policy, int64_t calls, int64_t ns, int result,
+                           const struct policy_failure *failure)
 {
   int state = JOB_CALLS;
   if (!atomic_compare_exchange_strong(&job->state, &state, JOB_RUNS)) {
     return ERR_CLOSED;
   }
-  policy_count(policy, calls, clock_thread_ns() - start_ns, result < 0 ? failure->text : NULL);
+  policy_count(policy, calls, ns, result < 0 ? failure->text : NULL);
   return result;
 }
 
@@ -345,7 +295,7 @@ int policy_job_partition(struct policy_job *job, struct policy_vm *vm, const str
   TRY(runner_begin_call(job, policy, failure));
   int64_t start_ns = clock_thread_ns();
   int result = vm->class->partition(vm, policy, batch, partitions, chosen, failure);
-  return runner_end_call(job, policy, batch->count, start_ns, result, failure);
+  return runner_end_call(job, policy, batch->count, clock_thread_ns() - start_ns, result, failure);
 }
 
 int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
@@ -355,7 +305,7 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
   TRY(runner_begin_call(job, policy, failure));
   int64_t start_ns = clock_thread_ns();
   int result = vm->class->transform(vm, policy, batch, client, output, failure);
-  return runner_end_call(job, policy, batch->count, start_ns, result, failure);
+  return runner_end_call(job, policy, batch->count, clock_thread_ns() - start_ns, result, failure);
 }
 
 int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
@@ -364,129 +314,7 @@ int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struc
   TRY(runner_begin_call(job, policy, failure));
   int64_t start_ns = clock_mono_ns();
   int result = vm->class->segment(vm, policy, segment, goes, failure);
-  int state = JOB_CALLS;
-  if (!atomic_compare_exchange_strong(&job->state, &state, JOB_RUNS)) {
-    return ERR_CLOSED;
-  }
-  policy_count(policy, 1, clock_mono_ns() - start_ns, result < 0 ? failure->text : NULL);
-  return result;
-}
-
-// ---- the watch: control thread ----
-
-/// Takes the queue from a thread that is stuck in a call. Holding the runner's lock.
-static void runner_abandon(struct policy_runners *runners, struct policy_runner *runner, int64_t stuck_ms)
-{
-  struct policy_job *job = runner->thread->job;
-  int state = JOB_CALLS;
-  if (!atomic_compare_exchange_strong(&job->state, &state, JOB_ABANDONED)) {
-    return; // it has come back just now
-  }
-  const struct policy *policy = job->policy;
-  int lost = atomic_fetch_add(&runners->lost, 1) + 1;
-  job->result = ERR_SCRIPT;
-  job->failure.index = -1;
-  snprintf(job->failure.text, sizeof job->failure.text, "%s %s: %s:%d: has not returned for %lld ms",
-           policy_kind_name(policy->kind), policy->name, policy->source != NULL ? policy->source : "built in",
-           policy->line, (long long)stuck_ms);
-  policy_count(policy, 0, 0, job->failure.text);
-  slog_error("%s: its thread is given up, %d %s not come back so far", job->failure.text, lost,
-             lost == 1 ? "has" : "have");
-  if (lost >= POLICY_LOST_MAX) {
-    atomic_store(&policy->counters->is_off, true);
-    slog_error("%s %s is off until the next reload", policy_kind_name(policy->kind), policy->name);
-  }
-  runner->thread = NULL;
-  runner_count_alive(runners, -1);
-  runner_post(job);
-  if (!runner->is_ending || !list_is_empty(&runner->queue)) {
-    runner_start(runners, runner);
-  }
-}
-
-/// Answers all that waits for a thread that cannot be had. Holding the runner's lock.
-static void runner_refuse(struct policy_runner *runner)
-{
-  while (!list_is_empty(&runner->queue)) {
-    struct policy_job *job = CONTAINER_OF(runner->queue.next, struct policy_job, node);
-    list_remove(&job->node);
-    job->result = ERR_SCRIPT;
-    job->failure.index = -1;
-    snprintf(job->failure.text, sizeof job->failure.text, "policies cannot be run: no thread can be started");
-    atomic_store_explicit(&job->state, JOB_DONE, memory_order_release);
-    runner_post(job);
-  }
-}
-
-/// Whether a thread's call makes no progress any more. Holding the runner's lock.
-static bool runner_is_stuck(struct policy_runner *runner, int64_t now_ms, int64_t *stuck_ms)
-{
-  const struct runner_thread *thread = runner->thread;
-  struct runner_look *look = &runner->look;
-  const struct policy_job *job = thread->job;
-  if (job == NULL || thread->vm == NULL || atomic_load_explicit(&job->state, memory_order_acquire) != JOB_CALLS) {
-    look->thread = NULL;
-    return false;
-  }
-  int64_t calls = atomic_load_explicit(&thread->vm->progress.calls, memory_order_relaxed);
-  int64_t record = atomic_load_explicit(&thread->vm->progress.record, memory_order_relaxed);
-  int64_t used_ms = thread_used_ms(thread->thread);
-  if (look->thread != thread || look->jobs != runner->jobs || look->calls != calls || look->record != record) {
-    *look = (struct runner_look){.thread = thread,
-                                 .jobs = runner->jobs,
-                                 .calls = calls,
-                                 .record = record,
-                                 .since_ms = now_ms,
-                                 .used_ms = used_ms};
-    return false;
-  }
-  // A budget is processor time, and the VM sees to it itself where it can.
-  int64_t budget_ms = thread->set->budget_ms;
-  int64_t limit_ms = 2 * budget_ms > POLICY_STUCK_MS ? 2 * budget_ms : POLICY_STUCK_MS;
-  int64_t limit_used_ms = 2 * budget_ms > POLICY_STUCK_USED_MS ? 2 * budget_ms : POLICY_STUCK_USED_MS;
-  *stuck_ms = now_ms - look->since_ms;
-  return (*stuck_ms >= limit_ms && used_ms - look->used_ms >= limit_used_ms) ||
-         *stuck_ms >= limit_ms + POLICY_STUCK_WAITING_MS;
-}
-
-/// Looks at one runner. @return whether it has something to do
-static bool runner_look(struct policy_runners *runners, struct policy_runner *runner, int64_t now_ms)
-{
-  pthread_mutex_lock(&runner->lock);
-  int64_t stuck_ms = 0;
-  if (runner->thread != NULL) {
-    if (runner_is_stuck(runner, now_ms, &stuck_ms)) {
-      runner_abandon(runners, runner, stuck_ms);
-    }
-  } else if (!list_is_empty(&runner->queue) && runner_start(runners, runner) < 0) {
-    runner_refuse(runner);
-  }
-  bool is_busy = !list_is_empty(&runner->queue) || (runner->thread != NULL && runner->thread->job != NULL);
-  pthread_mutex_unlock(&runner->lock);
-  return is_busy;
-}
-
-static void runners_watch(struct timer *timer)
-{
-  struct policy_runners *runners = CONTAINER_OF(timer, struct policy_runners, watch);
-  int64_t now_ms = event_loop_now_ms(runners->control);
-  // First, so that who submits from now on starts the timer if this look does not see it.
-  atomic_store(&runners->is_watching, false);
-  bool is_busy = false;
-  for (int i = 0; i < runners->count; i++) {
-    is_busy |= runner_look(runners, &runners->runners[i], now_ms);
-  }
-  if (!is_busy) {
-    atomic_store(&runners->is_needed, runners->has_policies);
-  } else if (!atomic_exchange(&runners->is_watching, true)) {
-    timer_start(runners->control, &runners->watch, RUNNER_LOOK_MS, runners_watch);
-  }
-}
-
-static void runners_start_watch(struct mail *mail)
-{
-  struct policy_runners *runners = CONTAINER_OF(mail, struct policy_runners, watch_mail);
-  timer_start(runners->control, &runners->watch, RUNNER_LOOK_MS, runners_watch);
+  return runner_end_call(job, policy, 1, clock_mono_ns() - start_ns, result, failure);
 }
 
 // ---- for others ----
@@ -494,23 +322,40 @@ static void runners_start_watch(struct mail *mail)
 struct policy_runners *policy_runners_new(int count, struct event_loop *control, struct policy_cache *cache)
 {
   CHECK(count > 0);
-  struct policy_runners *runners = mem_zalloc(sizeof *runners + ((size_t)count + 1) * sizeof runners->runners[0]);
+  struct policy_runners *runners = mem_zalloc(sizeof *runners + (size_t)(count + 1) * sizeof runners->runners[0]);
   atomic_init(&runners->refs, 1);
+  atomic_init(&runners->hurry_ms, INT64_MAX);
   runners->control = control;
   runners->cache = cache;
   runners->count = count;
-  runners->watch_mail.run = runners_start_watch;
   pthread_mutex_init(&runners->lock, NULL);
+  pthread_mutex_init(&runners->spare_lock, NULL);
   pthread_cond_init(&runners->ended, NULL);
   for (int i = 0; i <= count; i++) {
     struct policy_runner *runner = &runners->runners[i];
     runner->index = i;
+    runner->is_slow = i == count;
     runner->choices = policy_choices_new();
     list_create(&runner->queue);
     pthread_mutex_init(&runner->lock, NULL);
     pthread_cond_init(&runner->arrived, NULL);
   }
   return runners;
+}
+
+/// Waits for a moment, or until a thread has ended.
+static void runners_wait_ended(struct policy_runners *runners, int64_t ms)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += (long)ms * 1000000;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  pthread_mutex_lock(&runners->lock);
+  if (runners->alive > 0) {
+    pthread_cond_timedwait(&runners->ended, &runners->lock, &until);
+  }
+  pthread_mutex_unlock(&runners->lock);
 }
 
 /// Gives the slow runner a while to come to an end: what it is at may take hours. Then it is left alone.
@@ -534,8 +379,13 @@ static void runners_wait_slow(struct policy_runners *runners)
     if (thread == NULL || is_left) {
       return;
     }
-    runners_wait_ended(runners, RUNNER_LOOK_MS);
+    runners_wait_ended(runners, RUNNER_SLOW_WAIT_MS);
   }
+}
+
+void policy_runners_hurry(struct policy_runners *runners, int64_t at_ms)
+{
+  atomic_store_explicit(&runners->hurry_ms, at_ms, memory_order_relaxed);
 }
 
 void policy_runners_stop(struct policy_runners *runners)
@@ -566,7 +416,7 @@ void policy_runners_delete(struct policy_runners *runners)
   }
   for (int i = 0; i <= runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
-    CHECK(runner->thread == NULL && (list_is_empty(&runner->queue) || i == runners->count));
+    CHECK(runner->thread == NULL && (runner->is_slow || list_is_empty(&runner->queue)));
     if (runner->latest != NULL) {
       policy_set_unref(runner->latest);
     }
@@ -580,14 +430,14 @@ void policy_runners_delete(struct policy_runners *runners)
 void policy_runners_reload(struct policy_runners *runners)
 {
   const struct policy_set *set = policy_cache_get(runners->cache);
-  runners->has_policies = policy_set_has_records(set);
+  runners->has_policies = policy_set_has(set, POLICY_PARTITIONER, POLICY_WHERE);
   for (int i = 0; i <= runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
     pthread_mutex_lock(&runner->lock);
     const struct policy_set *before = runner->latest;
     runner->latest = set != NULL ? policy_set_ref(set) : NULL;
     runner->version++;
-    if (runners->has_policies && runner->thread == NULL && i < runners->count) {
+    if (runners->has_policies && runner->thread == NULL && !runner->is_slow) {
       runner_start(runners, runner); // a failure is logged, and tried again with the first job
     }
     pthread_cond_signal(&runner->arrived);
@@ -598,8 +448,8 @@ void policy_runners_reload(struct policy_runners *runners)
   }
   if (runners->has_policies) {
     atomic_store(&runners->is_needed, true);
-  } else if (!atomic_exchange(&runners->is_watching, true)) {
-    event_loop_post(runners->control, &runners->watch_mail); // it sees when nobody needs them any more
+  } else {
+    runners_begin_watch(runners); // it sees when nobody needs them any more
   }
 }
 
@@ -630,9 +480,7 @@ void policy_runners_submit(struct policy_runners *runners, const struct uuid *to
   list_append(&runner->queue, &job->node);
   pthread_cond_signal(&runner->arrived);
   pthread_mutex_unlock(&runner->lock);
-  if (!atomic_load(&runners->is_watching) && !atomic_exchange(&runners->is_watching, true)) {
-    event_loop_post(runners->control, &runners->watch_mail);
-  }
+  runners_begin_watch(runners);
 }
 
 int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job)
@@ -653,6 +501,33 @@ int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job
   return result;
 }
 
+void policy_runners_take_buffer(struct policy_runners *runners, struct record_buffer *buffer)
+{
+  *buffer = (struct record_buffer){0};
+  pthread_mutex_lock(&runners->spare_lock);
+  if (runners->spare_count > 0) {
+    *buffer = runners->spare[--runners->spare_count];
+  }
+  pthread_mutex_unlock(&runners->spare_lock);
+}
+
+void policy_runners_give_buffer(struct policy_runners *runners, struct record_buffer *buffer)
+{
+  bool is_kept = false;
+  if (buffer->capacity > 0 && buffer->capacity <= RUNNERS_SPARE_BYTES_MAX) {
+    pthread_mutex_lock(&runners->spare_lock);
+    is_kept = runners->spare_count < RUNNERS_SPARE;
+    if (is_kept) {
+      runners->spare[runners->spare_count++] = *buffer;
+    }
+    pthread_mutex_unlock(&runners->spare_lock);
+  }
+  if (!is_kept) {
+    record_buffer_destroy(buffer);
+  }
+  *buffer = (struct record_buffer){0};
+}
+
 int policy_runners_lost(const struct policy_runners *runners)
 {
   return atomic_load_explicit(&runners->lost, memory_order_relaxed);
@@ -664,7 +539,7 @@ void policy_runners_collect(void *arg, struct metric_samples *out)
   int64_t threads = 0;
   int64_t jobs = 0;
   int64_t waiting = 0;
-  for (int i = 0; i < runners->count; i++) {
+  for (int i = 0; i <= runners->count; i++) {
     struct policy_runner *runner = &runners->runners[i];
     pthread_mutex_lock(&runner->lock);
     threads += runner->thread != NULL ? 1 : 0;

@@ -57,11 +57,12 @@ struct policy_scratch {
 /// Something to be done by a runner. On the heap of its own, as it may be abandoned: the runner's from submit until
 /// `done`, or for ever.
 struct policy_job {
-  struct list node;               ///< private: in a queue
-  struct mail mail;               ///< private: carries `done`
-  _Atomic(int) state;             ///< private: see above
-  const struct policy *policy;    ///< private: which is called
-  struct event_loop *reply;       ///< loop of `done`; NULL: it is called where the job ran, inside the epoch
+  struct list node;            ///< private: in a queue
+  struct mail mail;            ///< private: carries `done`
+  _Atomic(int) state;          ///< private: see above
+  const struct policy *policy; ///< private: which is called
+  struct event_loop *reply;    ///< loop of `done`; NULL: it is called where the job ran, inside the epoch, and for an
+                               ///< abandoned one on the control loop
   struct policy_scratch *scratch; ///< in `run`: memory of the thread
   struct policy_choices *choices; ///< in `run`: what the home remembers (policy/choices.h)
   int result;                     ///< out: 0; ERR_SCRIPT: there is no VM, or the job was abandoned; `failure` tells
@@ -88,6 +89,10 @@ struct policy_job {
 /// @param cache    where new sets are found
 struct policy_runners *policy_runners_new(int count, struct event_loop *control, struct policy_cache *cache);
 
+/// The broker stops: calls that are under way at `at_ms` (clock_mono_ms()) are given up, however they progress. Any
+/// thread.
+void policy_runners_hurry(struct policy_runners *runners, int64_t at_ms);
+
 /// Waits for jobs under way, but not for lost ones. When nobody submits any more, while the loops run. NULL is fine.
 void policy_runners_stop(struct policy_runners *runners);
 
@@ -107,7 +112,8 @@ void policy_runners_submit(struct policy_runners *runners, const struct uuid *to
                            struct policy_job *job);
 
 /// Queues a job at the runner for what may take minutes (`archive` copies a segment): it has a thread and a VM of its
-/// own, is started by the first such job, and nobody watches it. Any thread, inside the epoch.
+/// own, is started by the first such job, and nobody watches it. When the broker stops it has some seconds; then it is
+/// left to itself, and what waits is never done. Any thread, inside the epoch.
 ///
 /// @return 0; ERR_CLOSED when the broker stops, ERR_NOMEM ...: then the job is the caller's as before
 int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job *job);
@@ -130,6 +136,13 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
 /// The same for policy_vm_class.segment, with a time that counts what it waits for.
 int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
                        const struct policy_segment *segment, bool *goes, struct policy_failure *failure);
+
+/// Memory for a batch that goes from a runner to an appender, and comes back from another thread: what was given back,
+/// or an empty buffer. Its pages are there already, which those of a fresh one are not. Any thread.
+void policy_runners_take_buffer(struct policy_runners *runners, struct record_buffer *buffer);
+
+/// Gives it back; the buffer may hold nothing afterwards.
+void policy_runners_give_buffer(struct policy_runners *runners, struct record_buffer *buffer);
 
 /// Threads that did not come back so far, and have not yet. Any thread.
 int policy_runners_lost(const struct policy_runners *runners);

@@ -176,6 +176,10 @@ static bool pass_ask(struct segments_pass *pass, struct policy_vm *vm, const str
 static void pass_run(struct policy_job *job, const struct policy_set *set, struct policy_vm *vm)
 {
   struct segments_pass *pass = CONTAINER_OF(job, struct segments_pass, job);
+  if (job->result < 0) {
+    slog_warn("retention of %s-%" PRId32 ": %s", pass->part->topic, pass->part->index, job->failure.text);
+    return; // there is no VM
+  }
   const struct policy_topic *topic = policy_set_topic(set, pass->part->topic, strlen(pass->part->topic));
   const struct policy *retention = topic != NULL ? topic->retention : NULL;
   const struct policy *archive = topic != NULL ? topic->archive : NULL;

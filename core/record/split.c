@@ -48,16 +48,12 @@ int batch_records_open(struct batch_records *records, const uint8_t *bytes, size
     records->records = mem_alloc(room * sizeof *records->records);
     records->room = (int32_t)room;
   }
-  for (;;) {
-    // One more call than there are records: it finds bytes behind the last.
-    struct record_view rest;
-    struct record_view *record = (size_t)records->count < count ? &records->records[records->count] : &rest;
-    int more = batch_iterator_next(iterator, record);
-    if (more <= 0) {
-      return more;
-    }
+  for (size_t i = 0; i < count; i++) {
+    TRY(batch_iterator_next(iterator, &records->records[i]));
     records->count++;
   }
+  struct record_view none;
+  return batch_iterator_next(iterator, &none); // finds bytes behind the last
 }
 
 void batch_records_close(struct batch_records *records)
@@ -85,15 +81,36 @@ int batch_share_producer_id(int64_t producer_id, int32_t partition, int64_t *sha
 
 // --- writing records -------------------------------------------------------------------------------------------------
 
-/// Writes what stands before a record's key. @return where the key's length goes
-static uint8_t *put_head(uint8_t *at, uint8_t attributes, int64_t timestamp_delta, int32_t offset_delta,
-                         size_t body_size)
+/// Bytes of a number that is nearly always small; put_small() writes it.
+static inline size_t small_size(uint64_t raw)
 {
-  size_t size = 1 + (size_t)varint_size_i64(timestamp_delta) + (size_t)varint_size_i32(offset_delta) + body_size;
-  at += varint_put_i32(at, (int32_t)size);
+  return raw < 0x80 ? 1 : raw < 0x4000 ? 2 : (size_t)varint_size_u64(raw);
+}
+
+static inline uint8_t *put_small(uint8_t *at, uint64_t raw)
+{
+  if (raw < 0x80) {
+    *at = (uint8_t)raw;
+    return at + 1;
+  }
+  if (raw < 0x4000) {
+    at[0] = (uint8_t)(raw | 0x80);
+    at[1] = (uint8_t)(raw >> 7);
+    return at + 2;
+  }
+  return at + varint_put_u64(at, raw);
+}
+
+/// Writes what stands before a record's key. @return where the key's length goes
+static inline uint8_t *put_head(uint8_t *at, uint8_t attributes, int64_t timestamp_delta, int32_t offset_delta,
+                                size_t body_size)
+{
+  uint64_t timestamp = varint_zigzag_i64(timestamp_delta);
+  uint64_t offset = varint_zigzag_i32(offset_delta);
+  size_t size = 1 + small_size(timestamp) + small_size(offset) + body_size;
+  at = put_small(at, varint_zigzag_i32((int32_t)size));
   *at++ = attributes;
-  at += varint_put_i64(at, timestamp_delta);
-  return at + varint_put_i32(at, offset_delta);
+  return put_small(put_small(at, timestamp), offset);
 }
 
 static size_t body_size_of(const struct record_view *record)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "groups_options.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "arguments.h"
 
 static const char HELP[] =
     "usage: groups heartbeat|rebalance|commit|fetch [option ...]\n"
@@ -45,71 +43,15 @@ static const char HELP[] =
     "seconds, errors, first_error, own_cpu_s, and with --cpu-of cpu_s, cpu_percent of one core, cpu_us_per_request,\n"
     "rss_bytes.\n";
 
-enum { USAGE = 3 };
-
-/// An option and where it goes: one of the last three.
-struct option_place {
-  const char *name;  ///< without the dashes
-  double min;        ///< smallest number
-  double max;        ///< largest number
-  double *number;    ///< a number
-  const char **text; ///< a text
-  bool *flag;        ///< nothing follows
-};
-
 static int usage(const char *format, const char *what)
 {
-  fprintf(stderr, "groups: ");
-  fprintf(stderr, format, what);
-  fprintf(stderr, " (groups --help tells more)\n");
-  return USAGE;
+  return arguments_refuse("groups", format, what);
 }
 
-static int parse_option(const struct option_place *place, const char *text)
-{
-  if (place->flag != NULL) {
-    *place->flag = true;
-    return 0;
-  }
-  if (text == NULL) {
-    return usage("--%s needs a value", place->name);
-  }
-  if (place->text != NULL) {
-    *place->text = text;
-    return 0;
-  }
-  char *end = NULL;
-  double value = strtod(text, &end);
-  if (end == text || *end != '\0' || !(value >= place->min && value <= place->max)) {
-    fprintf(stderr, "groups: --%s is a number from %.0f to %.0f, not '%s'\n", place->name, place->min, place->max,
-            text);
-    return USAGE;
-  }
-  *place->number = value;
-  return 0;
-}
-
-static int parse_mode(int argc, char **argv, struct groups_options *options)
-{
-  static const struct {
-    const char *name;
-    enum groups_mode mode;
-  } modes[] = {{"heartbeat", GROUPS_HEARTBEAT},
-               {"rebalance", GROUPS_REBALANCE},
-               {"commit", GROUPS_COMMIT},
-               {"fetch", GROUPS_FETCH}};
-  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
-    fputs(HELP, stdout);
-    return 1;
-  }
-  for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof modes[0]; i++) {
-    if (strcmp(argv[1], modes[i].name) == 0) {
-      options->mode = modes[i].mode;
-      return 0;
-    }
-  }
-  return usage("say heartbeat, rebalance, commit or fetch first%s", "");
-}
+static const struct argument_mode MODES[] = {{"heartbeat", GROUPS_HEARTBEAT},
+                                             {"rebalance", GROUPS_REBALANCE},
+                                             {"commit", GROUPS_COMMIT},
+                                             {"fetch", GROUPS_FETCH}};
 
 static int finish(struct groups_options *options, double connections, double interval_ms)
 {
@@ -136,7 +78,7 @@ int groups_options_parse(int argc, char **argv, struct groups_options *options)
   double partitions = 1, groups = 1, members = 10, connections = 0, interval_ms = 0, commit_every = 0, batch = 1;
   double session_timeout_ms = 45000, rounds = 5, depth = 1, seconds = 10, broker_pid = 0;
   *options = (struct groups_options){.broker = "127.0.0.1:9092", .topic = "groups", .prefix = "group"};
-  const struct option_place places[] = {
+  const struct argument_place places[] = {
       {.name = "broker", .text = &options->broker},
       {.name = "topic", .text = &options->topic},
       {.name = "prefix", .text = &options->prefix},
@@ -156,23 +98,20 @@ int groups_options_parse(int argc, char **argv, struct groups_options *options)
       {.name = "seconds", .min = 0.01, .max = 3600, .number = &seconds},
       {.name = "cpu-of", .min = 1, .max = INT32_MAX, .number = &broker_pid},
   };
-  int stop = parse_mode(argc, argv, options);
-  for (int at = 2; stop == 0 && at < argc; at++) {
-    const struct option_place *found = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-      if (strncmp(argv[at], "--", 2) == 0 && strcmp(argv[at] + 2, places[i].name) == 0) {
-        found = &places[i];
-      }
-    }
-    if (found == NULL) {
-      return usage("what is '%s'?", argv[at]);
-    }
-    stop = parse_option(found, found->flag != NULL ? NULL : argv[at + 1]);
-    at += found->flag == NULL;
-  }
+  const struct argument_rules rules = {
+      .program = "groups",
+      .help = HELP,
+      .modes = MODES,
+      .mode_count = sizeof MODES / sizeof MODES[0],
+      .places = places,
+      .place_count = sizeof places / sizeof places[0],
+  };
+  int mode = 0;
+  int stop = arguments_parse(&rules, argc, argv, &mode, NULL);
   if (stop != 0) {
     return stop;
   }
+  options->mode = (enum groups_mode)mode;
   options->partitions = (int32_t)partitions;
   options->groups = (int)groups;
   options->members = (int)members;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "load_options.h"
 
-#include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "record/codec.h"
 
 static const char HELP[] =
@@ -33,6 +32,8 @@ static const char HELP[] =
     "  --records N             records in a batch (1)\n"
     "  --record-bytes N        bytes of a record's value (100)\n"
     "  --keys N                give each record one of N keys, at random (none)\n"
+    "  --header NAME=TEXT      give each record this header (none)\n"
+    "  --value TEXT            give each record this value, instead of letters\n"
     "  --batch-bytes N         instead of --records: as many records as fit\n"
     "  --acks -1|0|1           acknowledgements (-1); with 0 a request counts when it is sent\n"
     "  --codec NAME            none, gzip, snappy, lz4, zstd (none)\n"
@@ -76,59 +77,16 @@ static const char HELP[] =
     "user and system time from before the first request to the last answer, and memory at the end; with\n"
     "--idle-connections also rss_before_bytes and rss_idle_bytes: memory before they were opened, and with them.\n";
 
-/// An option with a number.
-struct number_option {
-  const char *name; ///< without the dashes
-  double min;       ///< smallest
-  double max;       ///< largest
-  double *value;    ///< where it goes
-};
-
-enum option_code { OPTION_NUMBER = 0, OPTION_HELP = 1000 };
-
 static int usage(const char *format, const char *what)
 {
-  fprintf(stderr, "load: ");
-  fprintf(stderr, format, what);
-  fprintf(stderr, " (load --help tells more)\n");
-  return 3;
+  return arguments_refuse("load", format, what);
 }
 
-static int parse_number(const struct number_option *option, const char *text)
-{
-  char *end = NULL;
-  double value = strtod(text, &end);
-  if (end == text || *end != '\0' || !(value >= option->min && value <= option->max)) {
-    fprintf(stderr, "load: --%s is a number from %.0f to %.0f, not '%s'\n", option->name, option->min, option->max,
-            text);
-    return 3;
-  }
-  *option->value = value;
-  return 0;
-}
-
-static int parse_mode(int argc, char **argv, struct load_options *options)
-{
-  static const struct {
-    const char *name;
-    enum load_mode mode;
-  } modes[] = {{"produce", LOAD_PRODUCE},
-               {"fetch", LOAD_FETCH},
-               {"both", LOAD_BOTH},
-               {"check", LOAD_CHECK},
-               {"api-versions", LOAD_API_VERSIONS}};
-  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
-    fputs(HELP, stdout);
-    return 1;
-  }
-  for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof modes[0]; i++) {
-    if (strcmp(argv[1], modes[i].name) == 0) {
-      options->mode = modes[i].mode;
-      return 0;
-    }
-  }
-  return usage("say produce, fetch, both, api-versions or check first%s", "");
-}
+static const struct argument_mode MODES[] = {{"produce", LOAD_PRODUCE},
+                                             {"fetch", LOAD_FETCH},
+                                             {"both", LOAD_BOTH},
+                                             {"api-versions", LOAD_API_VERSIONS},
+                                             {"check", LOAD_CHECK}};
 
 static int finish(struct load_options *options, bool is_from_given)
 {
@@ -172,166 +130,168 @@ static int finish(struct load_options *options, bool is_from_given)
   return 0;
 }
 
-/// Options that are not numbers.
-static int parse_text(const char *name, const char *text, struct load_options *options, bool *is_from_given)
+/// Options whose texts mean something.
+struct texts {
+  const char *codec;                ///< NULL: none is given
+  const char *from;                 ///< likewise
+  const char *file;                 ///< of check; likewise
+  struct argument_texts pids;       ///< of --cpu-of
+  const char *items[LOAD_PIDS_MAX]; ///< memory of these
+};
+
+static int take_texts(const struct texts *texts, struct load_options *options)
 {
-  if (strcmp(name, "brokers") == 0) {
-    options->brokers = text;
-  } else if (strcmp(name, "topic") == 0) {
-    options->topic = text;
-  } else if (strcmp(name, "create") == 0) {
-    options->create = true;
-  } else if (strcmp(name, "codec") == 0) {
-    options->codec = codec_from_name(text);
-    return options->codec < 0 ? usage("'%s' is no codec", text) : 0;
-  } else if (strcmp(name, "verify-acked") == 0) {
-    options->acked_path = text;
-  } else if (strcmp(name, "from") == 0) {
-    *is_from_given = true;
-    options->from_end = strcmp(text, "latest") == 0;
-    return options->from_end || strcmp(text, "earliest") == 0 ? 0 : usage("--from earliest or latest, not '%s'", text);
-  } else if (strcmp(name, "until-end") == 0) {
-    options->until_end = true;
-  } else if (strcmp(name, "repeat") == 0) {
-    options->repeat = true;
-  } else if (strcmp(name, "verify") == 0) {
-    options->verify = true;
-  } else if (strcmp(name, "keep-going") == 0) {
-    options->keep_going = true;
-  } else if (strcmp(name, "allow-remote") == 0) {
-    options->allow_remote = true;
-  } else if (strcmp(name, "session") == 0) {
-    options->with_session = true;
-  } else if (strcmp(name, "raw") == 0) {
-    options->is_raw = true;
-  } else if (strcmp(name, "histogram") == 0) {
-    options->with_histogram = true;
-  } else if (strcmp(name, "cpu-of") == 0) {
-    int pid = atoi(text);
-    if (pid <= 0 || options->cpu_pid_count == LOAD_PIDS_MAX) {
-      return usage("--cpu-of is a process, at most 8 times, not '%s'", text);
+  if (texts->codec != NULL) {
+    options->codec = codec_from_name(texts->codec);
+    if (options->codec < 0) {
+      return usage("'%s' is no codec", texts->codec);
+    }
+  }
+  if (texts->from != NULL) {
+    options->from_end = strcmp(texts->from, "latest") == 0;
+    if (!options->from_end && strcmp(texts->from, "earliest") != 0) {
+      return usage("--from earliest or latest, not '%s'", texts->from);
+    }
+  }
+  if (options->header != NULL && strchr(options->header, '=') == NULL) {
+    return usage("--header is NAME=TEXT, not '%s'", options->header);
+  }
+  for (int i = 0; i < texts->pids.count; i++) {
+    int pid = atoi(texts->pids.items[i]);
+    if (pid <= 0) {
+      return usage("--cpu-of is a process, not '%s'", texts->pids.items[i]);
     }
     options->cpu_pids[options->cpu_pid_count++] = pid;
   }
-  return 0;
+  if (options->mode == LOAD_CHECK) {
+    options->acked_path = texts->file != NULL ? texts->file : options->acked_path;
+    return options->acked_path == NULL ? usage("%s needs the file that produce --verify-acked wrote", "check") : 0;
+  }
+  return texts->file != NULL ? usage("what is '%s'?", texts->file) : 0;
 }
 
-static const struct option LONG_OPTIONS[] = {
-    {"brokers", required_argument, NULL, 0},
-    {"topic", required_argument, NULL, 0},
-    {"create", no_argument, NULL, 0},
-    {"codec", required_argument, NULL, 0},
-    {"verify-acked", required_argument, NULL, 0},
-    {"from", required_argument, NULL, 0},
-    {"until-end", no_argument, NULL, 0},
-    {"repeat", no_argument, NULL, 0},
-    {"verify", no_argument, NULL, 0},
-    {"keep-going", no_argument, NULL, 0},
-    {"allow-remote", no_argument, NULL, 0},
-    {"raw", no_argument, NULL, 0},
-    {"session", no_argument, NULL, 0},
-    {"active", required_argument, NULL, 0},
-    {"idle-connections", required_argument, NULL, 0},
-    {"histogram", no_argument, NULL, 0},
-    {"cpu-of", required_argument, NULL, 0},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"partitions", required_argument, NULL, 0},
-    {"replication", required_argument, NULL, 0},
-    {"connections", required_argument, NULL, 0},
-    {"depth", required_argument, NULL, 0},
-    {"threads", required_argument, NULL, 0},
-    {"seconds", required_argument, NULL, 0},
-    {"requests", required_argument, NULL, 0},
-    {"rate", required_argument, NULL, 0},
-    {"records", required_argument, NULL, 0},
-    {"record-bytes", required_argument, NULL, 0},
-    {"keys", required_argument, NULL, 0},
-    {"batch-bytes", required_argument, NULL, 0},
-    {"acks", required_argument, NULL, 0},
-    {"max-bytes", required_argument, NULL, 0},
-    {"partition-max-bytes", required_argument, NULL, 0},
-    {"min-bytes", required_argument, NULL, 0},
-    {"max-wait-ms", required_argument, NULL, 0},
-    {NULL, 0, NULL, 0},
+/// Options that are numbers, as HELP tells.
+struct numbers {
+  double partitions;          ///< --partitions
+  double replication;         ///< --replication
+  double connections;         ///< --connections
+  double depth;               ///< --depth
+  double threads;             ///< --threads
+  double seconds;             ///< --seconds
+  double requests;            ///< --requests
+  double active;              ///< --active
+  double idle_connections;    ///< --idle-connections
+  double rate;                ///< --rate
+  double records;             ///< --records
+  double record_bytes;        ///< --record-bytes
+  double batch_bytes;         ///< --batch-bytes
+  double acks;                ///< --acks
+  double keys;                ///< --keys
+  double max_bytes;           ///< --max-bytes
+  double partition_max_bytes; ///< --partition-max-bytes
+  double min_bytes;           ///< --min-bytes
+  double max_wait_ms;         ///< --max-wait-ms
 };
+
+static void apply(const struct numbers *numbers, struct load_options *options)
+{
+  options->partitions = (int32_t)numbers->partitions;
+  options->replication = (int16_t)numbers->replication;
+  options->connections = (int)numbers->connections;
+  options->active = (int32_t)numbers->active;
+  options->idle_connections = (int)numbers->idle_connections;
+  options->depth = (int)numbers->depth;
+  options->threads = (int)numbers->threads;
+  options->seconds = numbers->seconds;
+  options->requests = (int64_t)numbers->requests;
+  options->rate = numbers->rate;
+  options->records = (int32_t)numbers->records;
+  options->record_bytes = options->value != NULL ? (int32_t)strlen(options->value) : (int32_t)numbers->record_bytes;
+  options->keys = (int64_t)numbers->keys;
+  options->batch_bytes = (int64_t)numbers->batch_bytes;
+  options->acks = (int16_t)numbers->acks;
+  options->max_bytes = (int32_t)numbers->max_bytes;
+  options->partition_max_bytes = (int32_t)numbers->partition_max_bytes;
+  options->min_bytes = (int32_t)numbers->min_bytes;
+  options->max_wait_ms = (int32_t)numbers->max_wait_ms;
+}
 
 int load_options_parse(int argc, char **argv, struct load_options *options)
 {
-  double partitions = 1, replication = -1, connections = 1, depth = 1, threads = 1, seconds = 10, requests = 0;
-  double active = 0, idle_connections = 0, rate = 0, records = 1, record_bytes = 100, batch_bytes = 0, acks = -1,
-         keys = 0;
-  double max_bytes = 50 * 1024 * 1024, partition_max_bytes = 1024 * 1024, min_bytes = 1, max_wait_ms = 500;
-  const struct number_option numbers[] = {
-      {"partitions", 1, 100000, &partitions},
-      {"replication", -1, 100, &replication},
-      {"connections", 1, LOAD_CONNECTIONS_MAX, &connections},
-      {"active", 0, 100000, &active},
-      {"idle-connections", 0, LOAD_CONNECTIONS_MAX, &idle_connections},
-      {"depth", 1, LOAD_DEPTH_MAX, &depth},
-      {"threads", 1, LOAD_THREADS_MAX, &threads},
-      {"seconds", 0.01, LOAD_SECONDS_MAX, &seconds},
-      {"requests", 0, 1e15, &requests},
-      {"rate", 0, 1e7, &rate},
-      {"records", 1, 1000000, &records},
-      {"record-bytes", 0, LOAD_BATCH_BYTES_MAX, &record_bytes},
-      {"keys", 0, 1e9, &keys},
-      {"batch-bytes", 1, LOAD_BATCH_BYTES_MAX, &batch_bytes},
-      {"acks", -1, 1, &acks},
-      {"max-bytes", 1, 1e9, &max_bytes},
-      {"partition-max-bytes", 1, 1e9, &partition_max_bytes},
-      {"min-bytes", 0, 1e9, &min_bytes},
-      {"max-wait-ms", 0, 60000, &max_wait_ms},
+  struct numbers numbers = {
+      .partitions = 1,
+      .replication = -1,
+      .connections = 1,
+      .depth = 1,
+      .threads = 1,
+      .seconds = 10,
+      .records = 1,
+      .record_bytes = 100,
+      .acks = -1,
+      .max_bytes = 50 * 1024 * 1024,
+      .partition_max_bytes = 1024 * 1024,
+      .min_bytes = 1,
+      .max_wait_ms = 500,
   };
+  struct texts texts = {0};
+  texts.pids = (struct argument_texts){.items = texts.items, .room = LOAD_PIDS_MAX};
   *options = (struct load_options){.brokers = "127.0.0.1:9092"};
-  int stop = parse_mode(argc, argv, options);
-  bool is_from_given = false;
-  optind = 2;
-  for (int at = 0, code = 0; stop == 0 && (code = getopt_long(argc, argv, "", LONG_OPTIONS, &at)) != -1;) {
-    if (code == OPTION_HELP) {
-      fputs(HELP, stdout);
-      return 1;
-    }
-    if (code != 0) {
-      return 3;
-    }
-    const char *name = LONG_OPTIONS[at].name;
-    stop = parse_text(name, optarg, options, &is_from_given);
-    for (size_t i = 0; stop == 0 && i < sizeof numbers / sizeof numbers[0]; i++) {
-      if (strcmp(name, numbers[i].name) == 0) {
-        stop = parse_number(&numbers[i], optarg);
-      }
-    }
-  }
+  const struct argument_place places[] = {
+      {.name = "brokers", .text = &options->brokers},
+      {.name = "topic", .text = &options->topic},
+      {.name = "codec", .text = &texts.codec},
+      {.name = "header", .text = &options->header},
+      {.name = "value", .text = &options->value},
+      {.name = "verify-acked", .text = &options->acked_path},
+      {.name = "from", .text = &texts.from},
+      {.name = "cpu-of", .texts = &texts.pids},
+      {.name = "create", .flag = &options->create},
+      {.name = "until-end", .flag = &options->until_end},
+      {.name = "repeat", .flag = &options->repeat},
+      {.name = "verify", .flag = &options->verify},
+      {.name = "keep-going", .flag = &options->keep_going},
+      {.name = "allow-remote", .flag = &options->allow_remote},
+      {.name = "raw", .flag = &options->is_raw},
+      {.name = "session", .flag = &options->with_session},
+      {.name = "histogram", .flag = &options->with_histogram},
+      {.name = "partitions", .min = 1, .max = 100000, .number = &numbers.partitions},
+      {.name = "replication", .min = -1, .max = 100, .number = &numbers.replication},
+      {.name = "connections", .min = 1, .max = LOAD_CONNECTIONS_MAX, .number = &numbers.connections},
+      {.name = "active", .min = 0, .max = 100000, .number = &numbers.active},
+      {.name = "idle-connections", .min = 0, .max = LOAD_CONNECTIONS_MAX, .number = &numbers.idle_connections},
+      {.name = "depth", .min = 1, .max = LOAD_DEPTH_MAX, .number = &numbers.depth},
+      {.name = "threads", .min = 1, .max = LOAD_THREADS_MAX, .number = &numbers.threads},
+      {.name = "seconds", .min = 0.01, .max = LOAD_SECONDS_MAX, .number = &numbers.seconds},
+      {.name = "requests", .min = 0, .max = 1e15, .number = &numbers.requests},
+      {.name = "rate", .min = 0, .max = 1e7, .number = &numbers.rate},
+      {.name = "records", .min = 1, .max = 1000000, .number = &numbers.records},
+      {.name = "record-bytes", .min = 0, .max = LOAD_BATCH_BYTES_MAX, .number = &numbers.record_bytes},
+      {.name = "keys", .min = 0, .max = 1e9, .number = &numbers.keys},
+      {.name = "batch-bytes", .min = 1, .max = LOAD_BATCH_BYTES_MAX, .number = &numbers.batch_bytes},
+      {.name = "acks", .min = -1, .max = 1, .number = &numbers.acks},
+      {.name = "max-bytes", .min = 1, .max = 1e9, .number = &numbers.max_bytes},
+      {.name = "partition-max-bytes", .min = 1, .max = 1e9, .number = &numbers.partition_max_bytes},
+      {.name = "min-bytes", .min = 0, .max = 1e9, .number = &numbers.min_bytes},
+      {.name = "max-wait-ms", .min = 0, .max = 60000, .number = &numbers.max_wait_ms},
+  };
+  const struct argument_rules rules = {
+      .program = "load",
+      .help = HELP,
+      .modes = MODES,
+      .mode_count = sizeof MODES / sizeof MODES[0],
+      .places = places,
+      .place_count = sizeof places / sizeof places[0],
+  };
+  int mode = 0;
+  int stop = arguments_parse(&rules, argc, argv, &mode, &texts.file);
   if (stop != 0) {
     return stop;
   }
-  if (options->mode == LOAD_CHECK && optind < argc) {
-    options->acked_path = argv[optind++];
+  options->mode = (enum load_mode)mode;
+  stop = take_texts(&texts, options);
+  if (stop != 0) {
+    return stop;
   }
-  if (optind < argc) {
-    return usage("what is '%s'?", argv[optind]);
-  }
-  if (options->mode == LOAD_CHECK && options->acked_path == NULL) {
-    return usage("%s needs the file that produce --verify-acked wrote", "check");
-  }
-  options->partitions = (int32_t)partitions;
-  options->replication = (int16_t)replication;
-  options->connections = (int)connections;
-  options->active = (int32_t)active;
-  options->idle_connections = (int)idle_connections;
-  options->depth = (int)depth;
-  options->threads = (int)threads;
-  options->seconds = seconds;
-  options->requests = (int64_t)requests;
-  options->rate = rate;
-  options->records = (int32_t)records;
-  options->record_bytes = (int32_t)record_bytes;
-  options->keys = (int64_t)keys;
-  options->batch_bytes = (int64_t)batch_bytes;
-  options->acks = (int16_t)acks;
-  options->max_bytes = (int32_t)max_bytes;
-  options->partition_max_bytes = (int32_t)partition_max_bytes;
-  options->min_bytes = (int32_t)min_bytes;
-  options->max_wait_ms = (int32_t)max_wait_ms;
-  return finish(options, is_from_given);
+  apply(&numbers, options);
+  return finish(options, texts.from != NULL);
 }

@@ -38,6 +38,8 @@ struct load_options {
   int32_t records;             ///< records in a batch
   int32_t record_bytes;        ///< value bytes of a record, at least 16 with acked_path
   int64_t keys;                ///< different keys, each record has one of them at random; 0: records have no key
+  const char *header;          ///< name and value of a header of each record, NAME=TEXT; NULL: none
+  const char *value;           ///< value of each record; NULL: letters
   int64_t batch_bytes;         ///< 0: as many as `records` take; otherwise sets `records`
   int16_t acks;                ///< -1, 0, 1
   int codec;                   ///< enum codec

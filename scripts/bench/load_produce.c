@@ -73,6 +73,14 @@ static int build_batch(struct produce_state *state, const struct load_options *o
   batch.codec = options->codec;
   batch_builder_reset(&state->builder, &batch);
   int64_t now_ms = clock_wall_ms();
+  struct record_header_input header = {.value_size = -1};
+  if (options->header != NULL) {
+    const char *sign = strchr(options->header, '=');
+    header = (struct record_header_input){.key = (const uint8_t *)options->header,
+                                          .key_size = (int32_t)(sign - options->header),
+                                          .value = (const uint8_t *)sign + 1,
+                                          .value_size = (int32_t)strlen(sign + 1)};
+  }
   for (int32_t i = 0; i < options->records; i++) {
     memcpy(state->value, state->letters + (size_t)i * LETTERS_STEP % LETTERS, (size_t)options->record_bytes);
     if (first_value != NULL) {
@@ -82,6 +90,13 @@ static int build_batch(struct produce_state *state, const struct load_options *o
     }
     struct record_input record = {
         .timestamp = now_ms, .key_size = -1, .value = state->value, .value_size = options->record_bytes};
+    if (options->value != NULL) {
+      record.value = (const uint8_t *)options->value;
+    }
+    if (options->header != NULL) {
+      record.headers = &header;
+      record.header_count = 1;
+    }
     char key[24];
     if (options->keys > 0) {
       record.key = (const uint8_t *)key;

@@ -13,8 +13,6 @@ M.RULES = {
   { pattern = "{DYNAMIC_DEFAULT_BROKER_CONFIG:min%.insync%.replicas=1, ", replacement = "{", reason = "as above" },
 }
 
-local QUOTAS = "the tool asks for the user's quotas first, and there are none yet"
-
 local FEATURES = "Kafka's features are about its own metadata log"
 
 --- Steps that may differ, by file of steps.
@@ -27,11 +25,6 @@ M.STEPS = {
     ["broker, all"] = "Luka shows the configs that have a meaning here, and its own",
     ["loggers"] = "Luka has one logger, root; Kafka is started with warnings only",
     ["alter a logger to no level"] = "Luka's log has no levels TRACE and FATAL",
-    ["no users"] = QUOTAS,
-    ["user"] = QUOTAS,
-    ["all users"] = QUOTAS,
-    ["user after that"] = QUOTAS,
-    ["unknown user"] = QUOTAS,
   },
   cluster = {
     ["features"] = FEATURES,

@@ -291,6 +291,9 @@ describe("Changing configs", function()
       requests.delete(client, { name = "later" })
     end)
 
+    local CLEANER_THREADS = "Invalid value org.apache.kafka.common.config.ConfigException: Log cleaner threads cannot be %s the "
+      .. "current value 1 for configuration Invalid dynamic configuration"
+
     -- Measured on Apache Kafka 4.4.0, but for the last.
     local REFUSED_BROKER = {
       { { "log.retention.hours", SET, "5" }, 42, "Cannot update these configs dynamically: [log.retention.hours]" },
@@ -309,6 +312,8 @@ describe("Changing configs", function()
       { { "num.recovery.threads.per.data.dir", SET, "5" }, 42, "Invalid value org.apache.kafka.common.config.ConfigException: "
         .. "Dynamic thread count update validation failed for num.recovery.threads.per.data.dir=5, value should not be greater than "
         .. "double the current value 2 for configuration Invalid dynamic configuration" },
+      { { "log.cleaner.threads", SET, "3" }, 42, CLEANER_THREADS:format "increased to more than double" },
+      { { "log.cleaner.threads", SET, "-1" }, 42, "Invalid value -1 for configuration log.cleaner.threads: Value must be at least 0" },
       { { "log.retention.ms", APPEND, "5" }, 40, "Config value append is not allowed for config key: log.retention.ms" },
       { { "log.retention.ms", SUBTRACT, "5" }, 40, "Config value subtract is not allowed for config key: log.retention.ms" },
       { { "no.such", APPEND, "5" }, 40, "Unknown config name: no.such" },

@@ -24,6 +24,18 @@ local function check(text, words)
 end
 
 describe("luka check", function()
+  it("refuses what __consumer_offsets could not be created with", function()
+    for set, range in pairs {
+      ["offsets_topic_segment_bytes=1048575"] = 'got "1048575", expected a whole number of bytes from 1048576 to 2147483647',
+      ["offsets_topic_num_partitions=10001"] = 'got "10001", expected a whole number from 1 to 10000',
+    } do
+      local _, err, status = check("", "--set " .. set)
+      assert.same({ 2, ("--set %s: %s\n"):format(set:match "[^=]+", range) }, { status, err })
+    end
+    local _, err = check("", "--set offsets_topic_segment_bytes=1048576 --set offsets_topic_num_partitions=10000")
+    assert.equal("", err)
+  end)
+
   it("prints what would be applied, and where each value is from", function()
     local out, err, status = check([[
 broker {
@@ -51,7 +63,9 @@ broker
   log_retention_check_interval_ms  300000 (minutes(5))                        config.lua:4
   lua_budget_ms                    50                                         default
   lua_memory                       67108864 (64 * MiB)                        default
+  lua_shared_memory                67108864 (64 * MiB)                        default
   metadata                         a/luka.mdb                                 default
+  unsafe                           false                                      default
   workers                          2                                          --set
 defaults
   partitions                       3                                          config.lua:6

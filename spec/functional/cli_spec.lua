@@ -75,9 +75,16 @@ describe("luka help", function()
     end
   end)
 
+  it("tells about functions of a topic and words of the file", function()
+    assert.truthy(run("help", "transform"):find("^transform of a topic\n  Gets each record that is produced"))
+    assert.equal('hook("topic.create", function)\n  a function that is asked before, or told after, something happens\n',
+      (run("help", "hook")))
+    assert.truthy(run("help", "unsafe"):find "^unsafe of broker\n")
+    assert.truthy(run("help", "placement"):find "^placement of defaults\n")
+  end)
+
   it("says what serves for a config of Kafka's that is none here", function()
     assert.equal("log_dirs, Kafka's log.dirs\n  Is set by `data` here.\n", (run("help", "log.dirs")))
-    assert.equal("hook is not supported yet.\n", (run("help", "hook")))
     assert.equal("zookeeper is not supported yet.\n", (run("help", "zookeeper")))
     assert.equal("broker_heartbeat_interval_ms, Kafka's broker.heartbeat.interval.ms\n  Is not supported yet.\n",
       (run("help", "broker.heartbeat.interval.ms")))

@@ -2,6 +2,7 @@
 -- cleanup.policy=compact as clients see it: of each key the newest record stays, at its offset, whatever happens to the
 -- broker meanwhile.
 local brokers = require "spec.support.broker"
+local config_of = require "spec.support.configs"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 local unit = require "spec.support.unit"
@@ -64,7 +65,7 @@ describe("A topic with cleanup.policy=compact", function()
   local broker, client
 
   before_each(function()
-    broker = brokers.start { set = { "workers=2", "log_cleaner_backoff_ms=20" } }
+    broker = brokers.start { set = { "workers=2", "log_cleaner_backoff_ms=20", "log_retention_check_interval_ms=20" } }
     client = broker:connect()
   end)
   after_each(function()
@@ -131,6 +132,62 @@ describe("A topic with cleanup.policy=compact", function()
     for i = 1, 3 do requests.append(client, other, batch { { "a", tostring(i) } }) end
     wait_for(client, other, { { 1, "a", "2" }, { 2, "a", "3" } })
     assert.equal(5, #contents(client, topic))
+  end)
+
+  -- A segment that compaction made of several is as old as its newest batch, so these have one each, and are cleaned once.
+  describe("and delete", function()
+    --- Old records in segments of their own, something of each of which compaction leaves, then newer ones. A segment
+    --- without records would count by the time of its file.
+    local function fill(topic, old_ms)
+      for i = 1, 4 do
+        requests.append(client, topic, batch({ { "old-" .. i, "1" }, { "both", "o" .. i } }, { ts = START - old_ms + i * 5000 }))
+      end
+      for i = 1, 3 do requests.append(client, topic, batch { { "both", "n" .. i } }) end
+    end
+
+    it("is compacted, and loses what is older than retention.ms, and is compacted again", function()
+      local topic = requests.create(client, "t", { configs = configs { ["cleanup.policy"] = "compact,delete",
+        ["internal.segment.bytes"] = "100", ["retention.ms"] = "-1", ["min.cleanable.dirty.ratio"] = "1" } })
+      fill(topic, 10 * 3600000)
+      config_of.set(client, topic, { ["min.cleanable.dirty.ratio"] = "0.01" })
+      local new = { { 9, "both", "n2" }, { 10, "both", "n3" } }
+      wait_for(client, topic, { { 0, "old-1", "1" }, { 2, "old-2", "1" }, { 4, "old-3", "1" }, { 6, "old-4", "1" }, unpack(new) })
+      assert.equal(0, requests.start_offset(client, topic))
+      config_of.set(client, topic, { ["retention.ms"] = "18000000" })
+      wait_for(client, topic, new)
+      assert.equal(8, requests.start_offset(client, topic))
+      for i = 4, 6 do requests.append(client, topic, batch { { "both", "n" .. i }, { "more", tostring(i) } }) end
+      wait_for(client, topic, { { 13, "both", "n5" }, { 14, "more", "5" }, { 15, "both", "n6" }, { 16, "more", "6" } })
+      assert.same({ 8, 17 }, { requests.start_offset(client, topic), requests.end_offset(client, topic) })
+    end)
+
+    it("loses old segments by retention.bytes, of what compaction has left", function()
+      local topic = requests.create(client, "t", { configs = configs { ["cleanup.policy"] = "compact,delete",
+        ["internal.segment.bytes"] = "2500", ["retention.bytes"] = "-1", ["min.cleanable.dirty.ratio"] = "1" } })
+      for i = 1, 10 do requests.append(client, topic, batch { { "k" .. i, ("x"):rep(1000) }, { "all", ("x"):rep(1000) } }) end
+      config_of.set(client, topic, { ["min.cleanable.dirty.ratio"] = "0.01" })
+      requests.wait_until("it was compacted", function() return #contents(client, topic) == 12 end)
+      config_of.set(client, topic, { ["retention.bytes"] = "5000" })
+      requests.wait_until("old segments are gone", function() return requests.start_offset(client, topic) > 0 end)
+      -- The last two segments have two records each, too few for retention.bytes; the one before makes it enough.
+      local keys = {}
+      for i, record in ipairs(contents(client, topic)) do keys[i] = record[2] end
+      assert.same({ "k8", "k9", "all", "k10", "all" }, keys)
+      assert.equal(14, requests.start_offset(client, topic))
+    end)
+
+    it("keeps what is not old when the newest of a key is: each segment goes by its own time", function()
+      local topic = requests.create(client, "t", { configs = configs { ["cleanup.policy"] = "compact,delete",
+        ["retention.ms"] = "18000000" } })
+      requests.append(client, topic, batch { { "a", "new" } })
+      requests.append(client, topic, batch({ { "b", "old" } }, { ts = START - 10 * 3600000 }))
+      requests.append(client, topic, batch { { "c", "new" } })
+      local other = requests.create(client, "u", { configs = configs { ["cleanup.policy"] = "compact,delete",
+        ["internal.segment.bytes"] = "100", ["retention.ms"] = "18000000" } })
+      fill(other, 10 * 3600000)
+      wait_for(client, other, { { 9, "both", "n2" }, { 10, "both", "n3" } })
+      assert.same({ { 0, "a", "new" }, { 1, "b", "old" }, { 2, "c", "new" } }, contents(client, topic))
+    end)
   end)
 
   it("goes on over restarts and crashes where it was, without stray files", function()

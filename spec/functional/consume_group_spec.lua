@@ -90,6 +90,39 @@ describe("luka consume --group", function()
     assert.same({ 1, 1 }, { offset_of(group, topic, 0), offset_of(group, topic, 1) })
   end)
 
+  describe("with an assignor that leaves partitions where they are", function()
+    local STICKY = "partition.assignment.strategy=cooperative-sticky"
+
+    --- A member that has read the record "p", the last one of its topic.
+    local function first_member(group, topic)
+      local member = process.start({ PROGRAM, "consume", "-g", group, "-X", STICKY, topic.name }, { env = environment })
+      member:wait_for "p\n"
+      return member
+    end
+
+    it("ends with -e where no partition is left for it, and says so", function()
+      local topic, group = fresh(0)
+      requests.append(client, topic, records.batch { records = { "p" } })
+      local member = first_member(group, topic)
+      assert.same({ "", ("luka: group '%s': its other members have all partitions of topic '%s'\n"):format(group, topic.name), 1 },
+        { consume("-e", "-g", group, "-X", STICKY, topic.name) })
+      -- The other member went on.
+      requests.append(client, topic, records.batch { records = { "3" } })
+      member:wait_for "3\n"
+      member:kill(signal.SIGTERM)
+      assert.equal(143, (member:wait()))
+    end)
+
+    it("does not end with -e before its share comes by a second rebalance", function()
+      local topic, group = fresh(0, 2)
+      requests.append(client, topic, records.batch { records = { "p" } }, { partition = 1 })
+      local member = first_member(group, topic)
+      assert.same({ "", "", 0 }, { consume("-e", "-g", group, "-X", STICKY, topic.name) })
+      member:kill(signal.SIGTERM)
+      assert.equal(143, (member:wait()))
+    end)
+  end)
+
   it("commits nothing that its reader did not take", function()
     local topic, group = fresh(3)
     local _, _, status = consume("-g", group, topic.name, "-f", "%s", "-e")

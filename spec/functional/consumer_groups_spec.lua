@@ -342,3 +342,42 @@ describe("a consumer group", function()
     assert.equal(NONE, a:commit(topic.name, 6))
   end)
 end)
+
+describe("a consumer group with expressions, among many topics", function()
+  local COUNT, BATCH = 500, 250
+
+  setup(function()
+    start()
+    for first = 0, COUNT - 1, BATCH do
+      local list = {}
+      for i = 1, BATCH do
+        list[i] = { name = ("some.application.topic-%05d"):format(first + i - 1), num_partitions = 1, replication_factor = 1 }
+      end
+      for _, topic in ipairs(client:ask("CreateTopics", 7, { timeout_ms = 60000, topics = list }).topics) do
+        topics[topic.topic_id] = topic.name
+      end
+    end
+  end)
+  teardown(function()
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  local function expect(pattern)
+    local parts = {}
+    for i = 0, COUNT - 1 do
+      local name = ("some.application.topic-%05d"):format(i)
+      if name:find(pattern) then parts[#parts + 1] = name .. ":0" end
+    end
+    return table.concat(parts, " ")
+  end
+
+  it("gives each member what its expression matches", function()
+    local group = fresh()
+    local a, b = member(group, "a"), member(group, "b")
+    assert.equal(NONE, a:join { subscribed_topic_regex = "some.*7" }.error_code)
+    assert.equal(NONE, b:join { subscribed_topic_regex = "[a-z.]+-0*[0-9]{1,2}5" }.error_code)
+    a:beat_until(expect "7$")
+    b:beat_until(expect "%-00%d%d5$")
+  end)
+end)

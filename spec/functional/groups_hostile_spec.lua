@@ -9,7 +9,7 @@ local unit = require "spec.support.unit"
 local wire = require "spec.support.wire"
 
 local MIB = 1024 * 1024
-local UNKNOWN_SERVER_ERROR, INVALID_REGULAR_EXPRESSION = -1, 128
+local UNKNOWN_SERVER_ERROR, INVALID_GROUP_ID, INVALID_REGULAR_EXPRESSION = -1, 24, 128
 local LONG_NAME = ("g"):rep(32000)
 
 -- Instrumented programs need memory of their own.
@@ -82,6 +82,23 @@ describe("A small request about groups that stands for gigabytes", function()
     client:request("DescribeGroups", 5, { groups = groups })
     wait_for_answer()
     for _, member in ipairs(members) do member:close() end
+  end)
+
+  it("is not answered for each time that it describes a consumer group", function()
+    local names = {}
+    for i = 1, 20 do names[i] = ("x"):rep(240) .. i end
+    for i = 1, 20 do
+      local answer = client:ask("ConsumerGroupHeartbeat", 1, { group_id = "c", member_id = "m" .. i, member_epoch = 0,
+        rebalance_timeout_ms = 30000, subscribed_topic_names = names, topic_partitions = {} })
+      assert.equal(0, answer.error_code)
+    end
+    local groups = { "" }
+    for i = 2, 90000 do groups[i] = "c" end
+    local first = client:ask("ConsumerGroupDescribe", 1, { group_ids = { "", "c", "c" } }).groups
+    assert.same({ INVALID_GROUP_ID, 0, 20 }, { first[1].error_code, first[3].error_code, #first[3].members })
+    before = peak()
+    client:request("ConsumerGroupDescribe", 1, { group_ids = groups })
+    wait_for_answer()
   end)
 
   --- A partition, many times.

@@ -121,6 +121,25 @@ describe("SCRAM credentials", function()
     assert.same({}, alter {})
   end)
 
+  it("of thousands of users are set in one request, and deleted", function()
+    local COUNT = 5000
+    local set, deleted = {}, {}
+    for i = 1, COUNT do
+      set[i] = credential(("u%05d"):format(i * 7919 % 10007))
+      deleted[i] = { set[i].name, SHA_256 }
+    end
+    set[COUNT + 1] = credential("few", SHA_256, { iterations = 1 })
+    local results = alter(set)
+    for i = 1, COUNT do assert.same({ set[i].name, 0 }, results[i]) end
+    assert.same({ "few", 93, "Too few iterations" }, results[COUNT + 1])
+    local names = {}
+    for i = 1, COUNT do names[i] = set[i].name .. " 0  1:4096" end
+    table.sort(names)
+    assert.same(names, describe_users(nil))
+    for _, result in ipairs(alter({}, deleted)) do assert.equal(0, result[2]) end
+    assert.same({}, describe_users(nil))
+  end)
+
   it("stay over a crash, and are not in the log", function()
     alter { credential("u") }
     client:close()

@@ -5,6 +5,7 @@ local clients = require "spec.support.client"
 local configs = require "spec.support.configs"
 local groups = require "spec.support.group"
 local messages = require "spec.unit.record.messages"
+local process = require "spec.support.process"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
@@ -27,6 +28,7 @@ topic "masked" {
   end,
 }
 topic "broken" { transform_fetch = function() error "it breaks" end }
+topic "sender" { transform = function(record) emit("orders.all", record) return record end }
 view("orders.eu", { from = "orders", where = function(record) return record.key == "eu" end })
 view("orders.all", { from = "orders" })
 view("orders.none", { from = "orders", where = function() return false end })
@@ -68,6 +70,12 @@ describe("a view", function()
   teardown(function()
     client:close()
     assert.equal(0, broker:stop())
+  end)
+
+  it("is no topic that a transform may emit to", function()
+    local answer = requests.produce(client, requests.find(client, "sender"), pairs_of { "eu=a" })
+    assert.equal(POLICY_VIOLATION, answer.error_code)
+    assert.is_truthy(answer.error_message:find("emit to orders.all: it is a view, which is only read", 1, true))
   end)
 
   it("is a topic with an id of its own and the partitions of its source", function()
@@ -221,6 +229,37 @@ describe("a view", function()
     assert.is_nil(groups.committed(client, "g")["orders"])
   end)
 
+  it("is read by librdkafka over megabytes without a record, and goes on where its group was", function()
+    local source, noise = requests.create(client, "late"), records.noise(900000, 7)
+    for i = 1, 14 do
+      append(client, source, batch { records = { { key = "us", value = noise }, { key = i == 14 and "eu" or "us", value = "x" } } })
+    end
+    local function consume(...)
+      local line = { brokers.PROGRAM, "consume", "-e", "-g", "rd", ... }
+      local status, out, err = process.start(line, { env = { LUKA_BROKER = "127.0.0.1:" .. broker.port } }):wait()
+      return { out, err, status }
+    end
+    assert.same({ "27 x\n", "", 0 }, consume("-f", "%o %s\\n", "late.view"))
+    assert.same({ "", "", 0 }, consume "late.view")
+    requests.delete(client, source)
+  end)
+
+  it("can be subscribed to by a group of either protocol, by a regular expression too", function()
+    local answer
+    clients.wait_until("the group has its partitions", function()
+      answer = client:ask("ConsumerGroupHeartbeat", 1, { group_id = "kip848", member_id = "one", member_epoch = answer and
+        answer.member_epoch or 0, instance_id = wire.NULL, rack_id = wire.NULL, rebalance_timeout_ms = 30000,
+        subscribed_topic_names = {}, subscribed_topic_regex = "orders[.]e.*", server_assignor = wire.NULL,
+        topic_partitions = {} })
+      return answer.error_code == 0 and answer.assignment and answer.assignment ~= wire.NULL
+        and #answer.assignment.topic_partitions > 0
+    end)
+    local assigned = answer.assignment.topic_partitions
+    assert.equal(1, #assigned)
+    assert.equal(eu.id, assigned[1].topic_id)
+    assert.same({ 0, 1 }, assigned[1].partitions)
+  end)
+
   it("sees masked records as their topic shows them, and chooses by what is stored", function()
     local masked = requests.find(client, "masked")
     append(client, masked, batch { records = { "n1", "n2", "secret", "n3" } })
@@ -261,6 +300,13 @@ describe("a view", function()
       append(client, broken, batch())
       assert.equal(POLICY_VIOLATION, fetch(client, broken).error_code)
       clients.wait_until("it is logged", function() return broker:log():find("config%.lua:12: it breaks") end)
+    end)
+
+    it("holds back the error of a fetch that waits, for those who ask again at once", function()
+      local begin = clients.now_ms()
+      local answer = fetch(client, requests.find(client, "broken"), {}, { max_wait_ms = 200, min_bytes = 1 })
+      assert.equal(POLICY_VIOLATION, answer.error_code)
+      assert.is_true(clients.now_ms() - begin >= 195)
     end)
 
     it("does not hold up other topics of the fetch", function()
@@ -345,6 +391,91 @@ describe("views of a configuration that changes", function()
     local client = broker:connect()
     reload.hup(broker, START .. 'topic "eu" { partitions = 4 }\n')
     assert.equal(4, #requests.find(client, "eu").partitions)
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+end)
+
+describe("a view whose function is hostile", function()
+  local function start(where)
+    local broker = reload.start(('broker { workers = 2, lua_budget_ms = 50 }\ntopic "t" { partitions = 1 }\n'
+      .. 'view("v", { from = "t", where = function(record) %s end })\n'):format(where))
+    local client = broker:connect()
+    local topic = requests.find(client, "t")
+    append(client, topic, pairs_of { "k=a", "k=b" })
+    return broker, client, requests.find(client, "v"), topic
+  end
+
+  it("has an error when it is out of time, and so again", function()
+    local broker, client, view, topic = start "while true do end"
+    for _ = 1, 2 do assert.equal(POLICY_VIOLATION, fetch(client, view).error_code) end
+    assert.equal(0, fetch(client, topic).error_code)
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("has an error when it never returns, compiled; topics and other connections go on", function()
+    local folder_config = 'broker { workers = 2 }\ntopic "t" { partitions = 1 }\n'
+      .. 'view("v", { from = "t", jit = true, where = function(record) while true do end end })\n'
+    local broker = reload.start(folder_config)
+    local client, other = broker:connect(), broker:connect()
+    local topic = requests.find(client, "t")
+    append(client, topic, pairs_of { "k=a" })
+    local view = requests.find(client, "v")
+    local id = client:request("Fetch", 18, requests.fetch_body(18, { { view, { {} } } }))
+    assert.equal(0, fetch(other, topic).error_code)
+    append(other, topic, pairs_of { "k=b" })
+    local answer = client:answer("Fetch", 18, id)
+    assert.equal(POLICY_VIOLATION, answer.responses[1].partitions[1].error_code)
+    assert.equal(0, fetch(client, topic).error_code)
+    client:close()
+    other:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("does not keep a broker from stopping while fetches are with it, wait, or are held back", function()
+    local broker, client, view = start "error 'no'"
+    local waiting, held = broker:connect(), broker:connect()
+    waiting:request("Fetch", 18, requests.fetch_body(18, { { view, { { fetch_offset = 2 } } } },
+      { min_bytes = 1, max_wait_ms = 60000 }))
+    held:request("Fetch", 18, requests.fetch_body(18, { { view, { {} } } }, { min_bytes = 1, max_wait_ms = 60000 }))
+    held:wait_until_read()
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("forgets a fetch whose client goes away", function()
+    local broker, client, view, topic = start "return true"
+    for _ = 1, 20 do
+      local one = broker:connect()
+      one:request("Fetch", 18, requests.fetch_body(18, { { view, { {} } } }, { min_bytes = 1000000, max_wait_ms = 60000 }))
+      one:request("Fetch", 18, requests.fetch_body(18, { { view, { {} } } }))
+      one:close()
+    end
+    assert.equal(0, fetch(client, topic).error_code)
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("is read while the configuration changes again and again", function()
+    local text = 'broker { workers = 2 }\ntopic "t" { partitions = 1 }\n'
+      .. 'view("v", { from = "t", where = function(record) return record.key == "%s" end })\n'
+    local broker = reload.start(text:format "a")
+    local client = broker:connect()
+    append(client, requests.find(client, "t"), pairs_of { "a=1", "b=2" })
+    local view = requests.find(client, "v")
+    local seen = {}
+    for i = 1, 6 do
+      local ids = {}
+      for j = 1, 50 do ids[j] = client:request("Fetch", 18, requests.fetch_body(18, { { view, { {} } } })) end
+      reload.hup(broker, text:format(i % 2 == 0 and "a" or "b"))
+      for _, id in ipairs(ids) do
+        local part = client:answer("Fetch", 18, id).responses[1].partitions[1]
+        assert.equal(0, part.error_code)
+        seen[shown(part)[1]] = true
+      end
+    end
+    assert.same({ ["0-1:1"] = true, ["0-1:2"] = true }, seen)
     client:close()
     assert.equal(0, broker:stop())
   end)

@@ -89,6 +89,30 @@ describe("the help", function()
     assert.not_matches("\n$", session.printed[1])
   end)
 
+  it("shows a config of groups, with the broker's default", function()
+    session:run 'help "consumer.session.timeout.ms"'
+    assert.equal([[
+consumer_session_timeout_ms of a group, Kafka's consumer.session.timeout.ms
+  How long a member of a consumer group may be silent before it is taken out.
+  takes      a whole number of ms from 1 to 2147483647
+  default    seconds(45), or group_consumer_session_timeout_ms of broker
+  new value  when a client sets it
+  example    admin.alter_configs("group", "orders", { set = { consumer_session_timeout_ms = seconds(45) } })]],
+      session.printed[1])
+    session:run 'help "share_isolation_level"'
+    assert.matches("Without effect yet: it belongs to share groups.", session.printed[2], 1, true)
+    assert.equal('help: there is no word "consumer_sesion_timeout_ms", did you mean "consumer_session_timeout_ms"?',
+      (session:refusal 'help "consumer_sesion_timeout_ms"'))
+  end)
+
+  it("has examples of configs of groups that are right", function()
+    for _, key in ipairs { "consumer_session_timeout_ms", "consumer_heartbeat_interval_ms", "consumer_assignment_interval_ms" } do
+      session:run(('help "%s"'):format(key))
+      session:run((session.printed[#session.printed]:match "example +([^\n]+)"))
+      assert.same({ "group" }, { session:run(('admin.describe_configs("group", "orders", { keys = { "%s" } })[1].source'):format(key)) })
+    end
+  end)
+
   it("knows the units", function()
     for _, name in ipairs { "hours", "MiB", "units" } do session:run(('help "%s"'):format(name)) end
     assert.equal(session.printed[1], session.printed[3])

@@ -6,6 +6,7 @@
 -- speak the classic protocol (spec/support/classic_client.lua): the group changes its kind again and again.
 local classic_client = require "spec.support.classic_client"
 local consumer = require "spec.support.consumer_group"
+local group_log = require "spec.support.group_log"
 local shard = require "spec.support.shard"
 
 local M = {}
@@ -14,7 +15,7 @@ local GROUP = "g"
 local TOPICS = { "a", "b", "c" }
 local FENCED = { [25] = true, [69] = true, [82] = true, [110] = true, [111] = true }
 local LOG_ERROR = 16 -- NOT_COORDINATOR: what failed writes answer
-local REST_ROUNDS, REST_STEP_MS = 60, 2500
+local REST_ROUNDS, REST_STEP_MS, REST_STEPS = 60, 2500, 8
 
 local Sim = {}
 Sim.__index = Sim
@@ -63,7 +64,7 @@ function Sim:new_client()
   local client = { id = ("m%03d"):format(self.made), epoch = 0, owned = {}, told = {} }
   if self.random(3) == 0 then client.instance = "i" .. self.made end
   client.topics = self:random_topics()
-  client.regex = self.random(5) == 0 and "[ab]" or nil
+  client.regex = ({ "[ab]", "a|b", "[^c]" })[1 + self.random(12)]
   client.assignor = ({ false, false, "uniform", "range" })[1 + self.random(4)] or nil
   if self.has_classic and self.random(2) == 0 then classic_client.create(client, self.random(2) == 0) end
   self.clients[#self.clients + 1] = client
@@ -84,16 +85,12 @@ local function restart(client)
   client.epoch, client.owned, client.told, client.next = 0, {}, {}, nil
 end
 
-local function give_up(client)
-  if client.next then client.owned, client.next = client.next, nil end
-end
-
 --- It is told what it is to have. What is new may be used at once; giving up takes a while.
 function Sim:take_parts(client, parts)
   client.next = parts
   local gives_up = false
   for key in pairs(client.owned) do gives_up = gives_up or not parts[key] end
-  if not gives_up or self.random(2) == 0 then give_up(client) end
+  if not gives_up or self.random(2) == 0 then classic_client.give_up(client) end
 end
 
 function Sim:take_answer(client, call, is_lost)
@@ -120,11 +117,11 @@ function Sim:beat(client, epoch)
       owned = "", serverAssignor = client.assignor }
   elseif epoch > 0 then
     local owned = to_text(client.owned)
-    if client.is_unsure or client.said ~= owned or self.random(4) == 0 then
+    if client.said ~= owned or self.random(4) == 0 then
       more.owned = owned
       client.said = owned
     end
-    if self.random(10) == 0 then
+    if client.is_unsure or self.random(10) == 0 then -- one that says all there is to say is told all
       more.rebalanceTimeoutMs, more.subscribedTopicNames, more.owned = 5000, client.topics, owned
       more.subscribedTopicRegex = client.regex or ""
     end
@@ -140,7 +137,7 @@ function Sim:answers()
   for _, client in ipairs(self.clients) do
     if client.call and client.call.response then
       local is_lost = self.has_faults and self.random(10) == 0
-      client.is_unsure = is_lost
+      client.is_unsure = is_lost or client.call.response.errorCode ~= 0
       self:take_answer(client, client.call, is_lost)
     end
   end
@@ -153,8 +150,7 @@ function Sim:look()
   out.epoch, out.assignment = tonumber(text:match "epoch=(%d+)"), tonumber(text:match "assignment=(%d+)")
   out.state = text:match "\nconsumer.- state=(%w+)" or text:match "\nclassic (%w+)"
   out.is_classic = text:match "\nclassic " ~= nil
-  out.is_new, out.generation = {}, tonumber(text:match "\nclassic %w+ generation (%d+)")
-  for id in text:gmatch "member=(%S+) epoch=%d+ previous=0 " do out.is_new[id] = true end
+  out.generation = tonumber(text:match "\nclassic %w+ generation (%d+)")
   for id in text:gmatch "\nmember (%S+) instance" do out.members[id] = 0 end
   for id, epoch in text:gmatch "member=(%S+) epoch=(%-?%d+)" do out.members[id] = tonumber(epoch) end
   out.text = text
@@ -176,26 +172,18 @@ local function check_targets(text)
 end
 
 function Sim:check()
+  self.log:read(self.s.log)
   local group = self:look()
   check_targets(group.text)
-  if group.epoch then
-    assert(group.epoch >= self.epoch and group.assignment >= self.assignment, "an epoch fell")
-    self.epoch, self.assignment = group.epoch, group.assignment
-  elseif self.has_classic then
-    self.epoch, self.assignment = 0, 0 -- generations that were not written are forgotten with a reload
-  end
+  assert(not group.epoch or group.epoch == math.max(self.log.epoch, group_log.FIRST_EPOCH)
+    and group.assignment == math.max(self.log.assignment, group_log.FIRST_EPOCH),
+    ("the group's epochs are %s and %s, those of its log %d and %d"):format(tostring(group.epoch), tostring(group.assignment),
+      self.log.epoch, self.log.assignment))
   local owner = {}
   for _, client in ipairs(self.clients) do
+    if client.is_classic then classic_client.look(client, group, self.log) end
     -- One that the group threw out may not know it yet: what it believes does not count.
     local epoch = group.members[client.id]
-    -- Nor of a classic one that was thrown out, and joined again before it heard of that; nor of a static one that did
-    -- not join in time: it stays a member, but the others go on without it.
-    if client.is_classic and client.instance and group.generation and group.generation > client.epoch
-      and group.state ~= "PreparingRebalance" then
-      client.stale_epoch = client.epoch
-    end
-    client.is_stale = client.is_classic and (client.stale_epoch == client.epoch
-      or (client.is_stale or group.is_new[client.id]) and (client.phase ~= "in" or client.next ~= nil))
     if epoch and client.epoch > 0 and not client.is_dead and not client.is_stale then
       assert(client.is_classic or epoch < 0 or epoch >= client.epoch, client.id .. " has an epoch that the group does not know")
       for key in pairs(client.owned) do
@@ -204,13 +192,22 @@ function Sim:check()
       end
     end
   end
+  self.log:forget()
 end
 
 -- ---- disturbances ----
 
-function Sim:reload()
-  if self.s.is_held then self.s:settle(100) end
+--- All that waits is written, and what follows from it.
+function Sim:settle_all()
+  repeat
+    self.s:settle(100)
+    self.s:run()
+  until #self.s.taken == 0
   self:answers()
+end
+
+function Sim:reload()
+  self:settle_all()
   for _, client in ipairs(self.clients) do
     if client.call then return end
   end
@@ -221,7 +218,12 @@ function Sim:reload()
   local is_written = not now.is_classic or ((now.state == "Stable" or now.state == "Empty") and not self.is_dirty
     and not now.text:find(" generation 0 ", 1, true))
   assert(not is_written or other:dump_all() == before, "a reload gave another state:\n" .. before .. "---\n" .. other:dump_all())
+  self.log:read(self.s.log)
+  for _, client in ipairs(self.clients) do -- a generation that was not written is forgotten
+    client.generation = client.generation and math.min(client.generation, now.generation and self.log.epoch or client.generation)
+  end
   other.is_held, other.known_topics = self.s.is_held, self.s.known_topics
+  other.are_searches_held = self.s.are_searches_held
   self.s:close()
   self.s = other
 end
@@ -255,8 +257,7 @@ function Sim:restart_static(client)
   if client.is_classic then return restart(client) end -- it does not say that it goes
   self:beat(client, -2)
   if client.call then
-    self.s:settle(100)
-    self:answers()
+    self:settle_all()
   end
   restart(client)
   self.made = self.made + 1
@@ -267,6 +268,7 @@ function Sim:settle_some()
   if #self.s.taken == 0 then return end
   if self.has_faults and self.random(8) == 0 then
     self.is_dirty = true
+    self.log:lost(self.s:records(1), self.s.log)
     self.s:settle(1, LOG_ERROR)
   else
     self.is_dirty = false
@@ -291,7 +293,10 @@ function Sim:disturb(client)
     self:reload()
   elseif dice < 15 then
     self.s.is_held = not self.s.is_held
-    if not self.s.is_held then self.s:settle(100) end
+    if not self.s.is_held then self:settle_all() end
+  elseif dice < 18 then
+    self.s.are_searches_held = not self.s.are_searches_held
+    self.s:run()
   end
 end
 
@@ -300,11 +305,12 @@ function Sim:step()
   if self.random(3) > 0 then
     if not client.is_dead and not client.is_gone and not client.call then self:beat(client) end
   elseif self.random(2) == 0 then
-    give_up(client)
+    classic_client.give_up(client)
   else
     self.s:advance(self.random(1500))
   end
   if self.random(2) == 0 then self:settle_some() end
+  if #self.s.searches > 0 and self.random(2) == 0 then self.s:search(self.random(2) == 0 and 0 or nil) end
   self:disturb(client)
   self:answers()
   self:check()
@@ -341,24 +347,30 @@ function Sim:check_rest()
   end
 end
 
+--- One does what it has to at once, as clients do, up to its next heartbeat.
+function Sim:rest_client(client)
+  for _ = 1, client.is_classic and REST_STEPS or 1 do
+    classic_client.give_up(client)
+    client.is_unsure = true
+    if not client.is_dead and not client.is_gone then self:beat(client) end
+    self:check()
+    if client.is_classic and (client.call or not classic_client.is_busy(client)) then return end
+  end
+end
+
 function Sim:rest()
-  self.has_faults, self.s.is_held = false, false
-  self.s:settle(100)
-  self:answers()
+  self.has_faults, self.s.is_held, self.s.are_searches_held = false, false, false
+  self:settle_all()
   for _ = 1, REST_ROUNDS do
-    for _, client in ipairs(self.clients) do
-      give_up(client)
-      client.is_unsure = true
-      if not client.is_dead and not client.is_gone then self:beat(client) end
-      self:check()
-    end
+    for _, client in ipairs(self.clients) do self:rest_client(client) end
     self.s:advance(REST_STEP_MS)
     self:answers()
   end
   local state = self:look().state
   local live = 0
   for _, client in ipairs(self.clients) do live = live + ((client.is_dead or client.is_gone) and 0 or 1) end
-  assert(state == (live > 0 and "Stable" or "Empty"), "the group is " .. tostring(state) .. "\n" .. self.s:dump(GROUP))
+  local is_none = live == 0 and not state and self.log.epoch == 0 -- an empty one ended, and nobody came
+  assert(is_none or state == (live > 0 and "Stable" or "Empty"), "the group is " .. tostring(state) .. "\n" .. self.s:dump(GROUP))
   self:check_rest()
 end
 
@@ -367,7 +379,7 @@ end
 ---@param seed integer
 ---@param options table  steps, faults (false: none), mixed (members with different topics), classic
 function M.run(seed, options)
-  local self = setmetatable({ random = random_from(seed), clients = {}, made = 0, epoch = 0, assignment = 0,
+  local self = setmetatable({ random = random_from(seed), clients = {}, made = 0, log = group_log.new(),
     has_faults = options.faults ~= false, is_mixed = options.mixed, has_classic = options.classic }, Sim)
   self.s = shard.new { seed = seed, topics = { a = 3, b = 4 } }
   local ok, err = pcall(function()

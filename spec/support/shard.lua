@@ -8,6 +8,8 @@
 --   call.response                                                        nil: not answered yet
 --   s:advance(5000)                                                      the clock goes on, timers run
 --   s.is_held = true ... s:settle(1) / s:settle(1, 15)                   writes wait; one is done / fails with error 15
+--   s.are_searches_held = true ... s:search() / s:search(0)             so do searches of regular expressions; one is run
+--                                                                       as a whole / one expression of it
 --   s:reloaded()                                                         another shard, loaded from the same log
 local ffi = require "ffi"
 local unit = require "spec.support.unit"
@@ -70,6 +72,7 @@ function M.new(options)
   options = options or {}
   local self = setmetatable({
     seed = options.seed or 1, now_ms = options.now_ms or START_MS, log = {}, is_held = false, taken = {}, calls = {},
+    searches = {}, are_searches_held = false,
     topics = {}, config = options.config or {},
   }, Shard)
   self.driver = C.shard_driver_new(self.seed)
@@ -151,7 +154,7 @@ function Shard:call(api, version, group, body, options)
   return call
 end
 
---- Takes what the shard gives out: answers and writes; writes are done at once unless `is_held`.
+--- Takes what the shard gives out: answers, writes and searches; those are done at once unless they are held.
 function Shard:run()
   repeat
     local again = false
@@ -165,6 +168,7 @@ function Shard:run()
       self:settle(1)
       again = true
     end
+    again = self:run_searches() or again
   until not again
   local open = {}
   for _, call in ipairs(self.calls) do
@@ -178,6 +182,33 @@ function Shard:run()
     end
   end
   self.calls = open
+end
+
+--- Takes searches, and runs them unless they are held. Returns true when it has run one.
+function Shard:run_searches()
+  while true do
+    local search = C.group_shard_take_search(self.shard)
+    if search == nil then break end
+    self.searches[#self.searches + 1] = search
+  end
+  if self.are_searches_held or #self.searches == 0 then return false end
+  self:give_back(1)
+  return true
+end
+
+function Shard:give_back(n, budget_ms)
+  local search = table.remove(self.searches, n)
+  C.shard_driver_search(self.driver, search, budget_ms or 1000000)
+  C.group_shard_searched(self.shard, search, self.now_ms)
+end
+
+--- Runs the n-th oldest search that is held, over the topics that there are now, and gives it back.
+---
+---@param budget_ms integer?  0: one expression; nil: all of them
+---@param n integer?          nil: the oldest
+function Shard:search(budget_ms, n)
+  self:give_back(n or 1, budget_ms)
+  self:run()
 end
 
 --- The records of the n-th oldest write that waits.
@@ -304,6 +335,7 @@ function Shard:close()
   self:stop()
   assert(#self.calls == 0, "requests were not answered")
   C.shard_driver_delete(self.driver)
+  for _, search in ipairs(self.searches) do C.group_search_delete(search) end -- they may outlive it
   self.driver, self.shard = nil, nil
 end
 

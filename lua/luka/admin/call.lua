@@ -83,11 +83,22 @@ end
 ---@param more any  a string: what to say behind it
 function M.check(code, message, what, more)
   if code == 0 then return end
-  local name = M.error_name(code)
   if not message or message == "" then
     message = ("%s: %s"):format(what, M.sentence(code))
   end
-  errors.raise(name, "%s", message .. (more or ""))
+  errors.raise(M.error_name(code), "%s", message .. (more or ""))
+end
+
+--- The same for one of several that were asked for: with `failed` its sentence is noted there, and the others go on.
+---
+---@param failed table<string, string>?  sentences by name; nil: the error is raised
+---@param name string  whom it is about
+---@return boolean ok
+function M.note(failed, name, code, message, what)
+  if code == 0 then return true end
+  if not failed then M.check(code, message, what) end
+  failed[name] = message and message ~= "" and message or M.sentence(code)
+  return false
 end
 
 --- A function that asks a broker: `call(api, body) -> body of the answer`.

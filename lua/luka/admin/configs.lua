@@ -11,7 +11,7 @@ local value_of = require "luka.config.value"
 ---@class (exact) luka.Config
 ---@field name string  "retention_ms"
 ---@field value any    nil: none, or a secret
----@field source "topic"|"broker"|"all brokers"|"file"|"default"|"unknown"
+---@field source "topic"|"group"|"broker"|"all brokers"|"file"|"default"|"unknown"
 ---@field type string  "boolean", "string", "integer", "number", "list", "class", "password"
 ---@field is_read_only boolean  cannot be changed while the broker runs
 ---@field is_sensitive boolean
@@ -19,8 +19,8 @@ local value_of = require "luka.config.value"
 
 local M = {}
 
-local KINDS = { topic = 2, broker = 4 }
-local SOURCES = { "topic", "broker", "all brokers", "file", "default" }
+local KINDS = { topic = 2, broker = 4, group = 32 }
+local SOURCES = { "topic", "broker", "all brokers", "file", "default", [8] = "group" }
 local TYPES = { "boolean", "string", "integer", "integer", "integer", "number", "list", "class", "password" }
 local OPERATIONS = { set = 0, unset = 1, append = 2, subtract = 3 }
 
@@ -96,6 +96,10 @@ local function resource(where, kind, name)
     name = arguments.name(where, name)
     return number, name, ('topic "%s"'):format(name)
   end
+  if kind == "group" then
+    name = arguments.group(where, name)
+    return number, name, ('group "%s"'):format(name)
+  end
   if name == nil or name == "" then return number, "", "all brokers" end
   local id = arguments.integer(where .. ": broker", tonumber(name) or name, 0, 2 ^ 31 - 1)
   return number, ("%d"):format(id), ("broker %d"):format(id)
@@ -106,10 +110,10 @@ end
 ---@param admin luka.Admin
 ---@param call fun(api: string, body: table): table
 function M.add(admin, call)
-  --- The configs of a topic or of a broker, by name. Options: keys, a list of those wanted; documentation.
+  --- The configs of a topic, a group or a broker, by name. Options: keys, a list of those wanted; documentation.
   ---
-  ---@param kind "topic"|"broker"
-  ---@param name string|integer|nil  topic, broker id; no broker id: what is set for all brokers
+  ---@param kind "topic"|"group"|"broker"
+  ---@param name string|integer|nil  topic, group, broker id; no broker id: what is set for all brokers
   ---@param options { keys: string[]?, documentation: boolean? }?
   ---@return luka.Config[]
   function admin.describe_configs(kind, name, options)
@@ -138,9 +142,9 @@ function M.add(admin, call)
     return list
   end
 
-  --- Changes configs of a topic or of a broker, all of them or none.
+  --- Changes configs of a topic, a group or a broker, all of them or none.
   ---
-  ---@param kind "topic"|"broker"
+  ---@param kind "topic"|"group"|"broker"
   ---@param name string|integer|nil
   ---@param changes { set: table<string, any>?, unset: string[]?, append: table?, subtract: table?, validate_only: boolean? }
   function admin.alter_configs(kind, name, changes)

@@ -24,11 +24,12 @@ local function worst_of(codes)
 end
 
 ---@alias luka.Coordinator.Ask fun(group: string, api: string, body: table, codes_of: fun(answer: table): integer[],
----   is_look: boolean?): table?
+---   is_look: boolean?, is_each: boolean?): table?
 
---- Makes the function that asks: `ask(group, api, body, codes_of, is_look)` gives the answer. `codes_of` takes all error
---- codes out of an answer. With `is_look` nothing is made in order to look at it: where no broker has ever coordinated a
---- group the answer is nil. The group is "" for what concerns all of them.
+--- Makes the function that asks: `ask(group, api, body, codes_of, is_look, is_each)` gives the answer. `codes_of` takes all
+--- error codes out of an answer. With `is_look` nothing is made in order to look at it: where no broker has ever
+--- coordinated a group the answer is nil. With `is_each` the answer is given with the errors in it once patience ends. The
+--- group is "" for what concerns all of them.
 ---
 ---@param admin luka.Admin
 ---@param call fun(api: string, body: table): table
@@ -42,7 +43,7 @@ function M.new(admin, call, transport)
     return false
   end
 
-  return function(group, api, body, codes_of, is_look)
+  return function(group, api, body, codes_of, is_look, is_each)
     local waited = 0
     while true do
       local answer = call(api, body)
@@ -52,6 +53,7 @@ function M.new(admin, call, transport)
         if is_look and not exists() then return nil end
         call("FindCoordinator", { key_type = 0, coordinator_keys = { group } })
       end
+      if waited >= PATIENCE_MS and is_each then return answer end
       if waited >= PATIENCE_MS then
         local whose = group == "" and "the groups" or ('group "%s"'):format(group)
         errors.raise(calls.error_name(code), "%s: %s", whose, calls.sentence(code))

@@ -55,33 +55,43 @@ local function served_by(call)
   end
 end
 
---- What DescribeGroups and ConsumerGroupDescribe tell of groups, by name; those that are not there are left out.
-local function describe(ask, has_consumer_groups, names)
+--- A group as DescribeGroups tells it.
+local function classic_of(group)
+  local found = { name = group.group_id, type = "classic", state = group.group_state, members = {},
+    protocol_type = group.protocol_type ~= "" and group.protocol_type or nil,
+    protocol = group.protocol_data ~= "" and group.protocol_data or nil }
+  for i, member in ipairs(group.members) do found.members[i] = members_of.classic(member, group.protocol_type) end
+  return found
+end
+
+--- A group as ConsumerGroupDescribe tells it.
+local function consumer_of(group)
+  local found = { name = group.group_id, type = "consumer", state = group.group_state, assignor = group.assignor_name,
+    epoch = group.group_epoch, assignment_epoch = group.assignment_epoch, members = {} }
+  for i, member in ipairs(group.members) do found.members[i] = members_of.consumer(member) end
+  return found
+end
+
+--- What DescribeGroups and ConsumerGroupDescribe tell of groups, by name; those that are not there are left out. `failed`
+--- gets the sentences of those with errors, by name; nil: they are raised.
+local function describe(ask, has_consumer_groups, names, failed)
   local out, others = {}, {}
-  local answer = ask(names[1], "DescribeGroups", { groups = names }, function(body) return codes_of(body.groups) end, true)
+  local function codes(body) return codes_of(body.groups) end
+  local answer = ask(names[1], "DescribeGroups", { groups = names }, codes, true, failed ~= nil)
   if not answer then return out end
   for _, group in ipairs(answer.groups) do
     if group.error_code == GROUP_ID_NOT_FOUND then
       others[#others + 1] = group.group_id -- it is not of this kind, or not there
-    else
-      calls.check(group.error_code, group.error_message, quoted(group.group_id))
-      local found = { name = group.group_id, type = "classic", state = group.group_state, members = {},
-        protocol_type = group.protocol_type ~= "" and group.protocol_type or nil,
-        protocol = group.protocol_data ~= "" and group.protocol_data or nil }
-      for i, member in ipairs(group.members) do found.members[i] = members_of.classic(member, group.protocol_type) end
-      out[found.name] = found
+    elseif calls.note(failed, group.group_id, group.error_code, group.error_message, quoted(group.group_id)) then
+      out[group.group_id] = classic_of(group)
     end
   end
   if #others == 0 or not has_consumer_groups() then return out end
-  answer = ask(others[1], "ConsumerGroupDescribe", { group_ids = others },
-    function(body) return codes_of(body.groups) end, true)
+  answer = ask(others[1], "ConsumerGroupDescribe", { group_ids = others }, codes, true, failed ~= nil)
   for _, group in ipairs(answer and answer.groups or {}) do
-    if group.error_code ~= GROUP_ID_NOT_FOUND then
-      calls.check(group.error_code, group.error_message, quoted(group.group_id))
-      local found = { name = group.group_id, type = "consumer", state = group.group_state, assignor = group.assignor_name,
-        epoch = group.group_epoch, assignment_epoch = group.assignment_epoch, members = {} }
-      for i, member in ipairs(group.members) do found.members[i] = members_of.consumer(member) end
-      out[found.name] = found
+    if group.error_code ~= GROUP_ID_NOT_FOUND
+      and calls.note(failed, group.group_id, group.error_code, group.error_message, quoted(group.group_id)) then
+      out[group.group_id] = consumer_of(group)
     end
   end
   return out
@@ -115,10 +125,11 @@ function M.add(admin, call, transport)
   local ask, has_consumer_groups = coordinator.new(admin, call, transport), served_by(call)
 
   --- All groups, by name. Options: part, of the names that are meant; lag = false leaves out members and lag, which take
-  --- some requests more.
+  --- some requests more. Of a group that cannot be asked for them `error` says why.
   ---
   ---@param options { part: string?, lag: boolean? }?
-  ---@return { name: string, type: string, state: string, protocol_type: string?, members: integer?, lag: integer? }[]
+  ---@return { name: string, type: string, state: string, protocol_type: string?, members: integer?, lag: integer?,
+  ---   error: string? }[]
   function admin.groups(options)
     options = arguments.options("groups", options, { lag = true, part = true })
     local part = options.part
@@ -137,29 +148,31 @@ function M.add(admin, call, transport)
     if options.lag == false then return list end
     local ends = {}
     for from = 1, #list, AT_ONCE do
-      local upto, names = math.min(from + AT_ONCE - 1, #list), {}
+      local upto, names, failed = math.min(from + AT_ONCE - 1, #list), {}, {}
       for i = from, upto do names[#names + 1] = list[i].name end
-      local groups, committed = describe(ask, has_consumer_groups, names), offsets.fetch(ask, names)
+      local groups, committed = describe(ask, has_consumer_groups, names, failed), offsets.fetch(ask, names, failed)
       for i = from, upto do
         local name = list[i].name
         list[i].members = groups[name] and #groups[name].members
-        list[i].lag = committed[name] and offsets.add_lag(call, committed[name], ends)
+        list[i].lag, list[i].error = committed[name] and offsets.add_lag(call, committed[name], ends), failed[name]
       end
     end
     return list
   end
 
-  --- How far groups are behind, a row for each partition that they have committed something of.
+  --- How far groups are behind, a row for each partition that they have committed something of; and why groups are left
+  --- out, by name.
   ---
   ---@param part string?  of the names of groups that are meant
   ---@return { group: string, topic: string, partition: integer, offset: integer, end_offset: integer?, lag: integer? }[]
+  ---@return table<string, string> failed
   function admin.lag(part)
     if part ~= nil and type(part) ~= "string" then arguments.refuse("lag", part, 'a part of a name: "orders"') end
-    local list, rows, ends = admin.groups { part = part, lag = false }, {}, {}
+    local list, rows, ends, failed = admin.groups { part = part, lag = false }, {}, {}, {}
     for from = 1, #list, AT_ONCE do
       local names = {}
       for i = from, math.min(from + AT_ONCE - 1, #list) do names[#names + 1] = list[i].name end
-      local committed = offsets.fetch(ask, names)
+      local committed = offsets.fetch(ask, names, failed)
       for _, name in ipairs(names) do
         offsets.add_lag(call, committed[name] or {}, ends)
         for _, row in ipairs(committed[name] or {}) do
@@ -168,7 +181,7 @@ function M.add(admin, call, transport)
         end
       end
     end
-    return rows
+    return rows, failed
   end
 
   --- A group with its members, offsets and lag. Errors: GROUP_ID_NOT_FOUND and others.

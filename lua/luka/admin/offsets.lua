@@ -39,34 +39,41 @@ local function codes_of(answer)
   return codes
 end
 
+--- What a group has committed; nil with an error, see calls.note().
+local function rows_of(group, failed)
+  local name, rows = group.group_id, {}
+  if not calls.note(failed, name, group.error_code, nil, ('group "%s"'):format(name)) then return nil end
+  for _, topic in ipairs(group.topics) do
+    for _, part in ipairs(topic.partitions) do
+      local whose = what(name, topic.name, part.partition_index)
+      if not calls.note(failed, name, part.error_code, nil, whose) then return nil end
+      if part.committed_offset ~= -1 then
+        rows[#rows + 1] = { topic = topic.name, partition = part.partition_index, offset = part.committed_offset,
+          metadata = part.metadata ~= "" and part.metadata or nil,
+          leader_epoch = part.committed_leader_epoch ~= -1 and part.committed_leader_epoch or nil }
+      end
+    end
+  end
+  sort(rows, by_partition)
+  return rows
+end
+
 --- The committed offsets of groups, by name.
 ---
 ---@param ask luka.Coordinator.Ask
 ---@param names string[]
+---@param failed table<string, string>?  gets the sentences of groups with errors, which are left out; nil: they are raised
 ---@return table<string, luka.GroupOffset[]>  sorted; a group without any has an empty list
-function M.fetch(ask, names)
+function M.fetch(ask, names, failed)
   local body, out = {}, {}
   for i, name in ipairs(names) do body[i] = { group_id = name, topics = codec.NULL } end
   local answer = ask(names[1], "OffsetFetch", { groups = body, require_stable = false }, function(got)
     local codes = {}
     for i, group in ipairs(got.groups) do codes[i] = group.error_code end
     return codes
-  end, true)
+  end, true, failed ~= nil)
   for _, group in ipairs(answer and answer.groups or {}) do
-    calls.check(group.error_code, nil, ('group "%s"'):format(group.group_id))
-    local rows = {}
-    for _, topic in ipairs(group.topics) do
-      for _, part in ipairs(topic.partitions) do
-        calls.check(part.error_code, nil, what(group.group_id, topic.name, part.partition_index))
-        if part.committed_offset ~= -1 then
-          rows[#rows + 1] = { topic = topic.name, partition = part.partition_index, offset = part.committed_offset,
-            metadata = part.metadata ~= "" and part.metadata or nil,
-            leader_epoch = part.committed_leader_epoch ~= -1 and part.committed_leader_epoch or nil }
-        end
-      end
-    end
-    sort(rows, by_partition)
-    out[group.group_id] = rows
+    out[group.group_id] = rows_of(group, failed)
   end
   return out
 end

@@ -19,6 +19,7 @@ local NEWLINE = 10
 
 ---@class (exact) luka.ConsumeRun
 ---@field options luka.GivenOptions
+---@field topic string
 ---@field client luka.KafkaClient
 ---@field consumer luka.Consumer
 ---@field writer luka.Writer
@@ -44,6 +45,7 @@ local function properties(options, start)
     list[#list + 1] = { "group.id", options.group }
     list[#list + 1] = { "auto.offset.reset", start.kind }
     list[#list + 1] = { "enable.auto.offset.store", "false" }
+    if options.exit then list[#list + 1] = { "statistics.interval.ms", "1000" } end -- see GroupConsumer:take_statistics()
   end
   return client.add_properties(options, list)
 end
@@ -103,6 +105,9 @@ local function read_all(run)
     if not write_batch(run) then return end
     if consumer.failure then error(consumer.failure, 0) end
     if is_ending and consumer:is_finished() then return end
+    if is_ending and consumer.is_left_out then
+      rdkafka.fail("group '%s': its other members have all partitions of topic '%s'", run.options.group, run.topic)
+    end
     if not settle(run) then return end
     run.progress:update(run.records, run.bytes)
   end
@@ -149,7 +154,7 @@ function M.run(options, arguments)
   local list = properties(options, start)
   local is_terminal = libc.is_terminal(STDOUT)
   local run = {
-    options = options, printer = printer_of(options, topic, is_terminal), left = options.count or math.huge, records = 0,
+    options = options, topic = topic, printer = printer_of(options, topic, is_terminal), left = options.count or math.huge, records = 0,
     bytes = 0, printed = 0, progress = progress.new(not is_terminal),
   }
   run.writer = writers.new(STDOUT, function() return run.client:interrupted() end)

@@ -16,7 +16,7 @@ local function list()
   for _, name in ipairs(verbs.NAMES) do out[#out + 1] = ("  %-8s  %s"):format(name, verbs.get(name).summary) end
   out[#out + 1] = ""
   out[#out + 1] = "`luka help VERB` says all about a verb, `luka help KEY` about a key of config.lua or a config of Kafka's;"
-  out[#out + 1] = "`luka help broker`, `luka help defaults` and `luka help topic` list the keys."
+  out[#out + 1] = "`luka help broker`, `luka help defaults` and `luka help topic` list the keys; `luka help hook` is about a word of it."
   return table.concat(out, "\n") .. "\n"
 end
 
@@ -56,6 +56,13 @@ local function refuse(name, nearest_key)
   error({ code = "usage", message = message }, 0)
 end
 
+--- A word of config.lua; nil for other names.
+local function word(name)
+  local found = require("luka.config.word_texts").find(name)
+  if not found then return nil end
+  return ("%s\n  %s\n"):format(table.concat(found.usage, ", "), (found.text:gsub("`", "")))
+end
+
 --- What to say of a key of config.lua that is to come; nil when it is none.
 local function later(name)
   local schema = require "luka.config.schema"
@@ -79,7 +86,7 @@ function M.run(_, arguments)
   end
   local about, nearest = block(name), nil
   if not about then about, nearest = require("luka.config.schema").describe(name) end
-  about = about or foreign(name) or later(name)
+  about = about or foreign(name) or later(name) or word(name)
   if not about then refuse(name, nearest) end
   io.stdout:write(about)
   return 0

@@ -34,7 +34,7 @@ local EXAMPLES = {
   ["log.retention.minutes"] = "90", ["log.retention.hours"] = "168", ["compression.type"] = '"lz4"',
   ["compression.gzip.level"] = "6", ["log.flush.scheduler.interval.ms"] = "seconds(1)",
   ["max.decompressed.message.bytes"] = "64 * MiB", ["log.roll.jitter.ms"] = "minutes(10)",
-  ["segment.jitter.ms"] = "minutes(10)", ["remote.storage.enable"] = "false",
+  ["luka.partitioner"] = '"murmur2"', ["segment.jitter.ms"] = "minutes(10)", ["remote.storage.enable"] = "false",
 }
 
 local function is_number(def)
@@ -97,7 +97,7 @@ local function own_key(block, key, definition)
   return {
     block = block, key = key, text = definition.text, takes = read.takes(definition), default = own_default(definition),
     effect = (definition.reload or block ~= "broker") and "reload" or "restart", example = definition.example,
-    lua_type = definition.choices and union(definition.choices) or OWN_TYPES[definition.type],
+    lua_type = definition.lua_type or definition.choices and union(definition.choices) or OWN_TYPES[definition.type],
   }
 end
 
@@ -159,6 +159,23 @@ local EFFECTS = {
 }
 local WHERE = { broker = "broker { %s = %s }", defaults = "defaults { %s = %s }", topic = 'topic "clicks" { %s = %s }' }
 
+--- All about a config of groups, as text; nil when it is none.
+local function group_text(key)
+  local def = kafka.GROUP[kafka.dotted(key)]
+  if not def then return nil end
+  local unit = amount.unit(def.name)
+  local idle = kafka.idle_group(def.name)
+  local broker = def.broker_name and kafka.BROKER[def.broker_name]
+  local default = def.default ~= "" and source(def, def.default) or "empty"
+  if broker and broker.is_supported then default = ("%s, or %s of broker"):format(default, broker.key) end
+  return table.concat({
+    ("%s of a group, Kafka's %s"):format(key, def.name), "  " .. def.doc .. (idle and " " .. M.IDLE:format(idle) or ""),
+    "  takes      " .. read.with_unit(def.takes, unit), "  default    " .. default,
+    "  new value  when a client sets it",
+    ('  example    admin.alter_configs("group", "orders", { set = { %s = %s } })'):format(key, example(def)), "",
+  }, "\n")
+end
+
 --- What `luka help KEY` prints; see luka.config.schema.describe().
 function M.text(key)
   local parts, known = {}, {}
@@ -180,7 +197,9 @@ function M.text(key)
       }, "\n")
     end
   end
+  parts[1] = parts[1] or group_text(key)
   if parts[1] then return table.concat(parts, "\n") end
+  for name in pairs(kafka.GROUP) do known[#known + 1] = kafka.snake(name) end
   return nil, (suggest.nearest(key, known))
 end
 

@@ -2,6 +2,7 @@
 -- docs/config.md: how a configuration is written, and all of its keys, from the schema. Made by `make docs`.
 local describe = require "luka.config.describe"
 local schema = require "luka.config.schema"
+local word_texts = require "luka.config.word_texts"
 
 local M = {}
 
@@ -33,15 +34,9 @@ topic "clicks" {
 
 ## Words
 
-| word | what it does |
-|---|---|
-| `broker { ... }` | sets up the broker; once |
-| `defaults { ... }` | what topics have that do not say otherwise; once |
-| `topic "name" { ... }` | a topic to have; `topic("name", { ... })` is the same |
-| `seconds(n)` `minutes(n)` `hours(n)` `days(n)` | durations, in milliseconds |
-| `KiB` `MiB` `GiB` | sizes, in bytes: `512 * MiB` |
-| `require "policies.x"` | runs `policies/x.lua` or `policies/x/init.lua` beside the file, once, and gives what it returns |
-| `print(...)` | a line in the broker's log |
+@WORDS@
+
+[policies.md](policies.md) is about functions: what each is given and may return, which words they use, and their limits.
 
 Kafka's configs have their Kafka names with `_` for `.`: `retention.ms` is `retention_ms`. A key that is unknown, stands
 in the wrong block, or is given twice is an error that says what to write.
@@ -66,7 +61,8 @@ a client changes later stands until the block changes.
 
 The file is a program in Lua 5.1 (LuaJIT): variables, functions and loops work. It can reach `string`, `table`, `math`,
 `bit`, `coroutine`, a few functions of `os` (`clock date difftime getenv time`) and what is plain: `pairs`, `pcall`,
-`setmetatable` and the like. Files, programs, the network, bytecode and `debug` are out of reach.
+`setmetatable` and the like. Files, programs, the network, bytecode and `debug` are out of reach. With
+`broker { unsafe = true }`, what comes after it has `io`, `require "ffi"`, and of `os` also `execute remove rename tmpname`.
 
 - Reading a global that nothing has set is an error, as it is a misspelt word most of the time. `rawget(_G, "name")` asks
   whether there is one.
@@ -96,7 +92,7 @@ local BLOCKS = {
     "Topic configs that have a broker config as their default, and what they are for topics that do not set them. Giving "
       .. "one here and in `broker { ... }` is an error." },
   topic = { '## Keys of `topic "name" { ... }`',
-    "All of Kafka's topic configs, and two of Luka's." },
+    "All of Kafka's topic configs, and Luka's own: counts, and functions ([policies.md](policies.md))." },
 }
 
 local EFFECTS = { restart = "restart", reload = "reload", ["at once"] = "reload, client" }
@@ -119,11 +115,21 @@ local function table_of(block)
   return table.concat(rows, "\n")
 end
 
+local function table_of_words()
+  local rows = { "| word | what it does |", "|---|---|" }
+  for _, word in ipairs(word_texts.LIST) do
+    local usages = {}
+    for i, usage in ipairs(word.usage) do usages[i] = code(usage) end
+    rows[#rows + 1] = ("| %s | %s |"):format(table.concat(usages, " "), word.text)
+  end
+  return table.concat(rows, "\n")
+end
+
 --- The text of docs/config.md.
 ---
 ---@return string
 function M.text()
-  local parts = { HEAD:format(schema.TOPICS_MAX) }
+  local parts = { (HEAD:gsub("@WORDS@", table_of_words):format(schema.TOPICS_MAX)) }
   for _, block in ipairs(schema.BLOCKS) do
     parts[#parts + 1] = BLOCKS[block][1] .. "\n"
     local legend = block == "broker"

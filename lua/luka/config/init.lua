@@ -23,8 +23,7 @@ local words_of = require "luka.config.words"
 ---@field print fun(text: string)  to the broker's log
 ---@field log fun(level: string, text: string)  the same, at a level
 ---@field apis fun(): string[]  names of all requests
----@field is_builtin_partitioner fun(name: string): boolean
----@field check_partitioner fun(name: string): string?  what is wrong with what a built-in one is told
+---@field builtin_partitioner fun(name: string): boolean, string?  whether it is one; false and a sentence: a wrong one
 ---@field memory_bytes integer  what the evaluation may use
 ---@field check_broker fun(name: string, text: string): string?  what the config takes, when the text is not that
 ---@field check_topic fun(name: string, text: string): string?

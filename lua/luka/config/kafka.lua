@@ -27,6 +27,8 @@ local M = {}
 M.BROKER = {}
 ---@type table<string, luka.KafkaConfig>
 M.TOPIC = {}
+---@type table<string, luka.KafkaConfig>  of groups; none of them is a key of config.lua
+M.GROUP = {}
 ---@type table<string, string|false>  Kafka's other broker configs: what serves here instead
 M.FOREIGN = native.foreign
 
@@ -58,6 +60,20 @@ for _, def in ipairs(native.topic) do
   M.TOPIC[def.name] = def
   local default = def.broker_name and M.BROKER[def.broker_name]
   def.default_key = default and default.is_supported and default.key or nil
+end
+
+for _, def in ipairs(native.group) do
+  def.key = M.snake(def.name)
+  M.GROUP[def.name] = def
+end
+
+--- What a config of groups is for where such groups are to come; nil: it is heeded.
+---
+---@param name string
+---@return string?
+function M.idle_group(name)
+  return name:find "^share%." and "share groups" or name:find "^streams%." and "streams groups"
+    or name:find "^errors%.deadletterqueue%." and "share groups" or nil
 end
 
 --- The other names of a config's family, itself included.

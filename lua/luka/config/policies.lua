@@ -47,6 +47,10 @@ M.FILES_MAX_BYTES = 4 * 1024 * 1024
 --- Longest name of a partitioner, bytes.
 M.NAME_MAX = 249
 
+--- What luka.partitioner says of topics whose clients choose; and what of ours is misspelt.
+local NO_PARTITIONER = "none"
+local BUILTIN_PARTITIONERS = { "murmur2", "consistent", "round_robin", "sticky", "header:", "range:" }
+
 ---@param host luka.Host
 ---@param files luka.Files
 ---@return luka.Policies
@@ -55,8 +59,31 @@ function M.new(host, files)
   return setmetatable(self, Policies)
 end
 
---- Where a function stands, and its lines; the place where it was given when that is not known.
-local function place_of(files, fn, origin)
+--- The tokens of the function that begins on the first of some lines and ends on the last: from its `function` to its
+--- `end`. Of several the one that is given to `key`; all of them when that does not tell.
+local function text_of_function(lines, key)
+  local tokens = source.tokens(table.concat(lines, "\n"))
+  local kinds, texts = tokens.kinds, tokens.texts
+  local found, all = {}, {}
+  for i = 1, tokens.count do
+    all[i] = texts[i]
+    if kinds[i] == "name" and texts[i] == "function" and tokens.lines[i] == 1 then
+      local stop = source.end_of_block(tokens, i)
+      if stop and tokens.lines[stop] == #lines then
+        found[#found + 1] = { first = i, last = stop, is_keys = texts[i - 1] == "=" and texts[i - 2] == key }
+      end
+    end
+  end
+  local chosen = found[1]
+  for _, span in ipairs(found) do
+    if span.is_keys then chosen = span end
+  end
+  if not chosen or #found > 1 and not chosen.is_keys then return table.concat(all, " ") end
+  return table.concat(texts, " ", chosen.first, chosen.last)
+end
+
+--- Where a function stands, and its text; the place where it was given when that is not known.
+local function place_of(files, fn, origin, key)
   local info = debug.getinfo(fn, "S")
   local path = info.source:match "^@(.*)"
   local file = path and files.by_path[path]
@@ -67,8 +94,7 @@ local function place_of(files, fn, origin)
     if number > info.lastlinedefined then break end
     if number >= info.linedefined then lines[#lines + 1] = line end
   end
-  local tokens = source.tokens(table.concat(lines, "\n"))
-  return { source = path, line = info.linedefined }, table.concat(tokens.texts, " ")
+  return { source = path, line = info.linedefined }, text_of_function(lines, key)
 end
 
 --- Takes a function.
@@ -84,7 +110,7 @@ function Policies:add(kind, name, fn, origin, path, is_compiled)
   if #self.list >= M.POLICIES_MAX then
     failure.raise(origin, path, "is one too many: a configuration has at most %d functions", M.POLICIES_MAX)
   end
-  local place, text = place_of(self.files, fn, origin)
+  local place, text = place_of(self.files, fn, origin, path:match "%.([%l_]+)$")
   local policy = {
     kind = kind, name = name, label = kind == "timer" and name or path, origin = place, is_compiled = is_compiled or false,
     text = text,
@@ -124,7 +150,7 @@ function Policies:add_named(name, fn, origin, is_compiled)
   local path = ("policy.partitioner %s"):format(value_of.show(name))
   if not name:find "^[%w._-]+$" or #name > M.NAME_MAX then
     failure.raise(origin, path, "a name has 1 to %d letters, digits, '.', '_' and '-'", M.NAME_MAX)
-  elseif self.host.is_builtin_partitioner(name) then
+  elseif name == NO_PARTITIONER or self.host.builtin_partitioner(name) then
     failure.raise(origin, path, "is the name of a built-in partitioner")
   elseif self.named[name] then
     failure.raise(origin, path, "given already at %s", failure.where(self.list[self.named[name]].origin))
@@ -200,15 +226,16 @@ end
 
 --- Raises when a topic names a partitioner that is not there.
 function Policies:check_partitioner(setting)
-  local wrong = self.host.check_partitioner(setting.value)
+  local name = setting.value
+  if name == NO_PARTITIONER or self.named[name] then return end
+  local is_builtin, wrong = self.host.builtin_partitioner(name)
+  if is_builtin then return end
   if wrong then failure.raise(setting.origin, setting.path, "%s", wrong) end
-  if setting.value == "" or setting.value == "none" or self.named[setting.value] or self.host.is_builtin_partitioner(setting.value) then return end
-  local known = { "murmur2", "consistent", "round_robin", "sticky" }
-  for name in pairs(self.named) do known[#known + 1] = name end
-  local nearest = suggest.nearest(setting.value, known)
-  failure.raise(setting.origin, setting.path, "there is no partitioner %s%s", value_of.show(setting.value),
-    nearest and (", did you mean %s?"):format(value_of.show(nearest))
-      or "; policy.partitioner(name, function) makes one")
+  local known = { NO_PARTITIONER, unpack(BUILTIN_PARTITIONERS) }
+  for other in pairs(self.named) do known[#known + 1] = other end
+  local nearest = suggest.nearest(name, known)
+  failure.raise(setting.origin, setting.path, "there is no partitioner %s%s", value_of.show(name),
+    nearest and (", did you mean %s?"):format(value_of.show(nearest)) or "; policy.partitioner(name, function) makes one")
 end
 
 local function sorted_by_name(list)

@@ -34,8 +34,9 @@ end
 --- Raises for a name that is none of a list; names the nearest.
 local function refuse_name(origin, path, what, name, known)
   local nearest = suggest.nearest(name:lower(), known) or suggest.nearest(name, known)
+  local all = (#known == 1 and "there is " or "there are ") .. table.concat(known, ", ")
   failure.raise(origin, path, "there is no %s %s, %s", what, value_of.show(name),
-    nearest and ("did you mean %s?"):format(value_of.show(nearest)) or "there are " .. table.concat(known, ", "))
+    nearest and ("did you mean %s?"):format(value_of.show(nearest)) or all)
 end
 
 local function read_function(fn, origin, path, example)
@@ -119,7 +120,7 @@ end
 --- A table of words that says which there are.
 local function word_table(files, name, members)
   local known = {}
-  for member in pairs(members) do known[#known + 1] = member end
+  for member in pairs(members) do known[#known + 1] = ("%s.%s"):format(name, member) end
   table.sort(known)
   return setmetatable({}, {
     __index = function(_, key)
@@ -129,7 +130,7 @@ local function word_table(files, name, members)
     end,
     __newindex = function() failure.raise(caller(files), name, "is read-only") end,
     __call = function()
-      failure.raise(caller(files), name, "is a table of words: %s.%s(...)", name, known[1])
+      failure.raise(caller(files), name, "is a table of words: %s(...)", known[1])
     end,
     __metatable = false,
   })

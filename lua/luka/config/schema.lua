@@ -16,6 +16,7 @@ local kafka = require "luka.config.kafka"
 ---@field reload boolean?  a new value takes effect at a reload; otherwise at the next start (Kafka's configs:
 ---                          broker_config_is_reloadable() of core/metadata/broker_config.h)
 ---@field example string  Lua source
+---@field lua_type string?  of a function, for the Lua language server
 ---@field text string  one sentence for documentation
 
 local M = {}
@@ -75,17 +76,23 @@ M.TOPIC = {
   replication_factor = { type = "integer", min = 1, max = 32767, default_text = "default_replication_factor",
     example = "1", text = "Number of replicas of each partition." },
   partitioner = { type = "partitioner", default_text = "the client's choice",
+    lua_type = "string|fun(record: luka.Record, partitions: integer): integer",
     example = "function(record, n) return hash(record.key) % n end",
     text = "Chooses the partition, from 0, of each record that is produced. A name is that of one given to "
       .. "policy.partitioner or of a built-in one, the same as luka_partitioner." },
-  transform = { type = "function", default_text = "none", example = "function(record) if record.value then return record end end",
+  transform = { type = "function", default_text = "none", lua_type = "fun(record: luka.Record): luka.Records",
+    example = "function(record) if record.value then return record end end",
     text = "Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them." },
-  transform_fetch = { type = "function", default_text = "none", example = "function(record, client) return record end",
+  transform_fetch = { type = "function", default_text = "none",
+    lua_type = "fun(record: luka.Record, client: luka.Client): luka.Records", example = "function(record, client) return record end",
     text = "The same for each record that is fetched; what is stored stays." },
   retention = { type = "function", default_text = "retention_ms and retention_bytes",
+    lua_type = "fun(segment: luka.Segment): boolean",
     example = "function(segment) return segment.age > hours(24) end",
-    text = "Whether a segment is to be deleted; asked of the oldest first, up to the first that stays." },
-  archive = { type = "function", default_text = "none", example = 'function(segment) return true end',
+    text = "Whether a segment is to be deleted, asked of the oldest first up to the first that stays; retention_ms and "
+      .. "retention_bytes mean nothing then." },
+  archive = { type = "function", default_text = "none", lua_type = "fun(segment: luka.Segment): boolean?",
+    example = 'function(segment) segment:copy "/archive" end',
     text = "Is told of each segment before it is deleted; when it returns false or fails, the segment stays for now." },
   jit = { type = "boolean", default_text = "false", example = "true",
     text = "Compiles the topic's partitioner, transform and transform_fetch: faster, but nothing stops one that never "
@@ -95,6 +102,7 @@ M.TOPIC = {
 ---@type table<string, luka.ConfigKey>
 M.DEFAULTS_OWN = {
   placement = { type = "function", default_text = "one broker after another",
+    lua_type = "fun(topic: string, partitions: integer, replicas: integer, brokers: table[]): integer[][]",
     example = "function(topic, partitions, replicas, brokers) return {} end",
     text = "Chooses the brokers of a new topic's replicas." },
 }

@@ -101,6 +101,21 @@ function M.tokens(text)
   return { kinds = kinds, texts = texts, lines = lines, count = count }
 end
 
+--- The token that ends the block which a token begins: the `end` of a `function`; nil when there is none.
+---
+---@param tokens luka.Tokens
+---@param first integer
+---@return integer?
+function M.end_of_block(tokens, first)
+  local depth = 0
+  for i = first, tokens.count do
+    local step = tokens.kinds[i] == "name" and KEYWORDS[tokens.texts[i]] or 0
+    depth = depth + step
+    if step < 0 and depth == 0 then return i end
+  end
+  return nil
+end
+
 --- Reads the keys of a table constructor whose brace is token `open`.
 local function read_keys(tokens, open)
   local kinds, texts = tokens.kinds, tokens.texts

@@ -15,8 +15,13 @@ int rd_kafka_consumer_close(rd_kafka_t *rk);
 
 local M = {}
 
+--- How long a rebalance has to be over before a member without partitions is left out, ms: cooperative assignors give a
+--- newcomer its share by a second rebalance, which it learns of by a heartbeat, every 3 seconds.
+local SETTLED_MS = 5000
+
 ---@class luka.GroupConsumer: luka.Consumer
 ---@field group string
+---@field is_left_out boolean  it is a member, and the group has given all partitions to others
 ---@field ends table<integer, boolean>  partitions whose end was reached
 local GroupConsumer = setmetatable({}, { __index = consumers.Consumer })
 GroupConsumer.__index = GroupConsumer
@@ -27,7 +32,8 @@ GroupConsumer.__index = GroupConsumer
 ---@return luka.GroupConsumer
 function M.new(client, topic, group)
   local self = consumers.new(client, topic, client.C.rd_kafka_queue_get_consumer(client.rk))
-  self.group = group
+  self.group, self.is_left_out = group, false
+  client.on_statistics = function(text) self:take_statistics(text) end
   return setmetatable(self, GroupConsumer)
 end
 
@@ -59,6 +65,17 @@ function GroupConsumer:is_finished()
     if not self.is_at_end[partition] then return false end
   end
   return #partitions > 0
+end
+
+--- What librdkafka says of itself, with statistics.interval.ms among the properties: only there does it say that it was
+--- given no partitions, and not just none yet.
+---
+---@param text string  JSON
+function GroupConsumer:take_statistics(text)
+  local state = text:match '"cgrp":%s*(%b{})' or ""
+  local function number(name) return tonumber(state:match(('"%s":%%s*(%%d+)'):format(name))) end
+  self.is_left_out = state:match '"join_state":%s*"([^"]*)"' == "steady" and number "assignment_size" == 0
+    and (number "rebalance_age" or 0) >= SETTLED_MS
 end
 
 --- What is no record: an end, or why the group cannot be read.

@@ -222,10 +222,13 @@ function M.new(options)
   local unwrap = unwrapping(call, natives, is_record)
 
   local function at_hand(value, serial) return is_record(value) and value.serial == serial end
-  local function decide(result) natives.decide(unwrap(result, 1)) end
+  local function decide(result)
+    if is_record(result) and result.serial ~= call.serial then error("returned the record of an earlier call", 0) end
+    natives.decide(unwrap(result, 1))
+  end
 
-  local hash_bytes, slow_hash = call.hash, natives.hash
-  local words = { crc32 = natives.crc32, reject = natives.reject }
+  local hash_bytes, slow_hash = call.hash, require("luka.native.hash").hash
+  local words = { reject = natives.reject }
   function words.hash(text)
     if type(text) == "string" then return tonumber(hash_bytes(text, #text)) end
     return slow_hash(text)

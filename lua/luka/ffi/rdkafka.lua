@@ -69,6 +69,7 @@ rd_kafka_event_t *rd_kafka_queue_poll(rd_kafka_queue_t *queue, int timeout_ms);
 int rd_kafka_event_type(const rd_kafka_event_t *event);
 int rd_kafka_event_error(rd_kafka_event_t *event);
 const char *rd_kafka_event_error_string(rd_kafka_event_t *event);
+const char *rd_kafka_event_stats(rd_kafka_event_t *event);
 const rd_kafka_message_t *rd_kafka_event_message_next(rd_kafka_event_t *event);
 void rd_kafka_event_destroy(rd_kafka_event_t *event);
 
@@ -113,7 +114,7 @@ M.RESOLVE, M.AUTHENTICATION, M.MAX_POLL_EXCEEDED, M.AUTO_OFFSET_RESET = -193, -1
 
 local NAME = "librdkafka.so.1"
 local RTLD_NOW, RTLD_NODELETE = 2, 0x1000
-local EVENT_DR, EVENT_ERROR = 0x1, 0x8
+local EVENT_DR, EVENT_ERROR, EVENT_STATS = 0x1, 0x8, 0x40
 local CONF_OK = 0
 local TEXT_SIZE = 512
 local STEP_MS = 100 -- longest call that waits: signals are looked at in between
@@ -165,6 +166,7 @@ end
 ---@field kind integer
 ---@field brokers string
 ---@field on_failure fun(line: integer, code: integer)?  a record was not delivered
+---@field on_statistics fun(text: string)?  what librdkafka says of itself, every statistics.interval.ms
 ---@field last_error string?  what librdkafka said last about a connection
 ---@field is_down boolean  no broker can be reached
 ---@field signal integer?  number of a signal that asks to end
@@ -183,7 +185,7 @@ local function configure(C, properties)
       error({ code = "usage", message = ffi.string(text) }, 0)
     end
   end
-  C.rd_kafka_conf_set_events(conf, EVENT_DR + EVENT_ERROR)
+  C.rd_kafka_conf_set_events(conf, EVENT_DR + EVENT_ERROR + EVENT_STATS)
   C.rd_kafka_conf_set_log_cb(conf, nil)
   return conf
 end
@@ -234,6 +236,8 @@ function Client:take(event)
     else
       self.last_error = ffi.string(C.rd_kafka_event_error_string(event))
     end
+  elseif kind == EVENT_STATS then
+    if self.on_statistics then self.on_statistics(ffi.string(C.rd_kafka_event_stats(event))) end
   elseif kind == EVENT_DR then
     local message = C.rd_kafka_event_message_next(event)
     while message ~= nil do

@@ -7,6 +7,7 @@ local modules = require "luka.sandbox.modules"
 local names = require "luka.policy.names"
 local shared = require "luka.native.shared"
 local units = require "luka.units"
+local unsafe = require "luka.sandbox.unsafe"
 local words_of_functions = require "luka.policy.words"
 
 ---@class (exact) luka.PolicySource
@@ -101,12 +102,17 @@ local function difference(list, expected)
   return nil
 end
 
+--- What to say about a name that is nothing.
+local function unknown_word(name)
+  return unsafe.NAMES[name] and ("%s %s"):format(name, unsafe.PROBLEM) or "unknown word " .. name
+end
+
 --- A state's global names: reading one that nothing has set is an error, as in the checking evaluation.
 local function globals_of(env, words)
   return setmetatable(env, {
     __index = function(_, name)
       local word = words[name]
-      if word == nil and type(name) == "string" then error(("unknown word %s"):format(name), 2) end
+      if word == nil and type(name) == "string" then error(unknown_word(name), 2) end
       return word
     end,
     __newindex = function(_, name, value)
@@ -155,6 +161,7 @@ function M.load(sources, host)
   local config = sources[1]
   local bundle = {
     is_deep = host.is_deep, is_unsafe = function() return host.is_unsafe == true end,
+    is_loaded = function() return not is_loading end,
     read = function(path)
       if texts[path] then return texts[path] end
       return nil, "was not read when the configuration was checked", true

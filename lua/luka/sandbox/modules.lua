@@ -24,7 +24,8 @@ end
 
 --- Makes a `require` for one environment.
 ---
----@param host { is_deep: (fun(): boolean), read: fun(path: string): string?, string?, boolean? }
+---@param host { is_deep: (fun(): boolean), is_unsafe: (fun(): boolean), is_loaded: (fun(): boolean)?,
+---  read: fun(path: string): string?, string?, boolean? }  is_loaded: no file is read any more
 ---@param env table
 ---@param folder string  of config.lua, "" or with a slash at its end
 ---@param add_file fun(path: string, text: string)  called for each file before it is compiled
@@ -39,6 +40,9 @@ function M.new(host, env, folder, add_file)
       local text, err, is_missing = host.read(path)
       if text then return path, text end
       if not is_missing then error(("module '%s': %s %s"):format(name, path, err), 3) end
+    end
+    if host.is_loaded and host.is_loaded() then
+      error(("module '%s' was not read when the configuration was checked: require it outside of functions"):format(name), 3)
     end
     error(("module '%s' not found: there is no file %s.lua"):format(name, base), 3)
   end

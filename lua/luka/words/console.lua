@@ -15,7 +15,7 @@ M.entries = {
     text = "Lists the words, or says more about one, or a config.",
     usage = 'help() or help "word"',
     about = 'help "topic" says more about a word, help "set" about a method of topics, and help "retention_ms" about a '
-      .. "config of topics or brokers.",
+      .. "config of topics, groups or brokers.",
     example = 'help "topic"' },
   { name = "watch", group = "console", type = "fun(seconds: number, fn: function)",
     text = "Shows a result again and again, until Ctrl-C.",
@@ -32,8 +32,8 @@ M.entries = {
     text = "The administration with Kafka's names, for scripts.",
     usage = "admin.<function>(...)",
     about = "admin.topics(), describe_topic(name), create_topic(name, options), delete_topic(name), "
-      .. "create_partitions(name, total), describe_configs(\"topic\"|\"broker\", name), "
-      .. "alter_configs(\"topic\"|\"broker\", name, { set = {...}, unset = {...} }), describe_cluster(), "
+      .. "create_partitions(name, total), describe_configs(\"topic\"|\"group\"|\"broker\", name), "
+      .. "alter_configs(\"topic\"|\"group\"|\"broker\", name, { set = {...}, unset = {...} }), describe_cluster(), "
       .. "describe_log_dirs(), alter_replica_log_dirs(topic, partition, path), describe_producers(topic), "
       .. "list_offsets(topic, \"earliest\"|\"latest\"|ms), delete_records(topic, { [partition] = offset }), "
       .. "produce(topic, records), fetch(topic, { [partition] = offset }), groups(), lag(), group(name), find_coordinator(name), "

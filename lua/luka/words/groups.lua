@@ -20,7 +20,8 @@ M.entries = {
     text = "All groups: type, state, members, lag.",
     usage = "groups([part of a name])",
     about = "lag is the number of records that were written and not committed yet, of all partitions that the group has "
-      .. "committed something of. shard is the partition of __consumer_offsets that keeps the group.",
+      .. "committed something of. shard is the partition of __consumer_offsets that keeps the group. Where a group cannot "
+      .. "be asked, error says why.",
     example = "groups()", setup = M.SETUP },
   { name = "group", group = "groups", type = "fun(name: string|luka.GroupObject): luka.GroupObject",
     text = "A group: state, members, lag, and what it waits for.",
@@ -35,7 +36,8 @@ M.entries = {
   { name = "group:members", group = "groups", type = "fun(self: luka.GroupObject): table[]",
     text = "Its members: client, host, partitions.",
     usage = 'group "name":members()',
-    about = "assignment is what the member has, target what it is to have where that is something else.",
+    about = "assignment is what the member has, target what it is to have where that is something else. silent_ms is how "
+      .. "long ago it was last heard of: a heartbeat, or whatever else counts as one.",
     example = 'group "orders":members()', setup = M.SETUP },
   { name = "group:offsets", group = "groups", type = "fun(self: luka.GroupObject): table[]",
     text = "What it has committed, and the lag, by partition.",
@@ -45,14 +47,15 @@ M.entries = {
     example = 'group "orders":offsets()', setup = M.SETUP },
 }
 
-local GROUPS = { "name", "type", "state", "members", "lag", "shard" }
+local GROUPS = { "name", "type", "state", "members", "lag", "shard", "error" }
 local DESCRIBE = { "name", "type", "state", "waits_for", "rebalance_time", "rebalance_reason", "protocol_type", "protocol",
   "assignor", "generation", "epoch", "assignment_epoch", "shard", "lag", "members", "offsets" }
 -- A narrow terminal shows the first columns only.
-local MEMBERS = { "client_id", "host", "instance_id", "assignment", "target", "topics", "regex", "epoch", "rack", "member_id" }
+local MEMBERS = { "client_id", "host", "silent_ms", "instance_id", "assignment", "target", "topics", "regex", "epoch", "rack", "member_id" }
 local OFFSETS = { "topic", "partition", "offset", "end_offset", "lag", "client_id", "metadata", "member_id" }
 --- Columns that are left out where no row has them.
-local RARE_MEMBERS = { instance_id = true, target = true, regex = true, epoch = true, rack = true }
+local RARE_GROUPS = { error = true }
+local RARE_MEMBERS = { silent_ms = true, instance_id = true, target = true, regex = true, epoch = true, rack = true }
 local RARE_OFFSETS = { client_id = true, metadata = true, member_id = true }
 
 --- How many shards there are; nil: none yet.
@@ -69,13 +72,16 @@ local function look(context, name)
   local inside = context.task.await(context.native.group(name))
   found.shard = java_hash.partition(name, shard_count(context))
   local clients = {}
-  for _, member in ipairs(found.members) do clients[member.member_id] = member.client_id end
+  for _, member in ipairs(found.members) do
+    clients[member.member_id] = member.client_id
+    member.silent_ms = inside and inside.silent[member.member_id]
+  end
   for _, row in ipairs(found.offsets) do
     row.member_id, row.client_id, row.member = row.member, clients[row.member], nil
   end
   if found.type == "consumer" then
     found.waits_for = waits.consumer(found)
-  elseif inside then
+  elseif inside and inside.is_classic then
     found.generation, found.waits_for = inside.generation, waits.classic(inside)
     found.rebalance_time, found.rebalance_reason = inside.rebalance_time, inside.rebalance_reason
   end
@@ -118,7 +124,7 @@ function M.new(context)
     local rows = context.admin.groups { part = part }
     local count = #rows > 0 and shard_count(context)
     for _, row in ipairs(rows) do row.shard = java_hash.partition(row.name, count) end
-    return view.list(rows, GROUPS)
+    return view.list(rows, view.used(rows, GROUPS, RARE_GROUPS))
   end
 
   function words.group(name)

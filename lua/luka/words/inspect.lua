@@ -64,13 +64,14 @@ local function put_lag(context, is_wanted, put)
     if is_wanted(("group.%s.lag"):format(group.name)) then lags[group.name], names[#names + 1] = {}, group.name end
   end
   if #names == 0 then return end
-  for _, row in ipairs(context.admin.lag(#names == 1 and names[1] or nil)) do
+  local rows, failed = context.admin.lag(#names == 1 and names[1] or nil)
+  for _, row in ipairs(rows) do
     if lags[row.group] then table.insert(lags[row.group], row) end
   end
   for _, name in ipairs(names) do
     local sum = 0
     for _, row in ipairs(lags[name]) do sum = sum + math.max(tonumber(row.lag) or 0, 0) end
-    put(("group.%s.lag"):format(name), sum)
+    if not failed[name] then put(("group.%s.lag"):format(name), sum) end
     for _, row in ipairs(lags[name]) do put(("group.%s.%s.%d.lag"):format(name, row.topic, row.partition), row.lag) end
   end
 end

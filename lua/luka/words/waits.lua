@@ -6,6 +6,8 @@ local text = require "luka.words.text"
 
 ---@class (exact) luka.GroupInside
 ---@field now integer  ms since 1970
+---@field silent table<string, integer>  by member id: ms since it was last heard of
+---@field is_classic boolean  it is of the classic protocol or without members: then there is the rest
 ---@field generation integer
 ---@field members integer  how many
 ---@field is_initial_delay boolean  it waits for more members to come

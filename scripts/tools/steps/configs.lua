@@ -65,7 +65,7 @@ return {
   { "another user's password", "configs", { "--alter", "--entity-type", "users", "--entity-name", "bob", "--add-config",
     "SCRAM-SHA-512=[iterations=4096,password=secret]" } },
   { "user", "configs", "--describe --user alice" },
-  { "all users", "configs", "--describe --entity-type users" },
+  { "all users", "configs", "--describe --entity-type users", sorted = true },
   { "too few iterations", "configs", { "--alter", "--user", "alice", "--add-config",
     "SCRAM-SHA-256=[iterations=100,password=secret]" } },
   { "too many iterations", "configs", { "--alter", "--user", "alice", "--add-config",

@@ -22,6 +22,7 @@ struct log_manager_driver {
   bool is_paused;          ///< log_manager_pause() was called
   void (*on_loop)(struct log_manager *mgr);
   struct log_manager_intervals intervals; ///< see log_manager_driver_set_intervals()
+  struct log_cleaner_config cleaner;      ///< see log_manager_driver_configure_cleaner()
   sem_t done;                             ///< on_loop has run
   _Atomic(int64_t) lag;                   ///< see log_manager_driver_set_lag()
   _Atomic(bool) is_gone;                  ///< see log_manager_driver_set_gone()
@@ -63,12 +64,17 @@ static void run_on_loop(struct mail *mail)
   sem_post(&driver->done);
 }
 
+static void call_with_driver(struct log_manager_driver *driver, void (*run)(struct mail *mail))
+{
+  driver->mail.run = run;
+  event_loop_post(&driver->loop, &driver->mail);
+  sem_wait(&driver->done);
+}
+
 static void call_on_loop(struct log_manager_driver *driver, void (*on_loop)(struct log_manager *mgr))
 {
   driver->on_loop = on_loop;
-  driver->mail.run = run_on_loop;
-  event_loop_post(&driver->loop, &driver->mail);
-  sem_wait(&driver->done);
+  call_with_driver(driver, run_on_loop);
 }
 
 static void count_turn(void *arg)
@@ -135,9 +141,20 @@ static void set_intervals(struct mail *mail)
 void log_manager_driver_set_intervals(struct log_manager_driver *driver, const struct log_manager_intervals *intervals)
 {
   driver->intervals = *intervals;
-  driver->mail.run = set_intervals;
-  event_loop_post(&driver->loop, &driver->mail);
-  sem_wait(&driver->done);
+  call_with_driver(driver, set_intervals);
+}
+
+static void configure_cleaner(struct mail *mail)
+{
+  struct log_manager_driver *driver = CONTAINER_OF(mail, struct log_manager_driver, mail);
+  log_manager_configure_cleaner(driver->mgr, &driver->cleaner);
+  sem_post(&driver->done);
+}
+
+void log_manager_driver_configure_cleaner(struct log_manager_driver *driver, const struct log_cleaner_config *config)
+{
+  driver->cleaner = *config;
+  call_with_driver(driver, configure_cleaner);
 }
 
 void log_manager_driver_seen(struct log_manager_driver *driver, struct log_manager_seen *seen)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct log;
+struct log_cleaner_config;
 struct log_manager;
 struct log_manager_config;
 struct log_manager_driver;
@@ -40,6 +41,9 @@ void log_manager_driver_run(struct log_manager_driver *driver);
 
 /// Calls log_manager_set_intervals() on the loop and waits for it.
 void log_manager_driver_set_intervals(struct log_manager_driver *driver, const struct log_manager_intervals *intervals);
+
+/// Calls log_manager_configure_cleaner() on the loop and waits for it.
+void log_manager_driver_configure_cleaner(struct log_manager_driver *driver, const struct log_cleaner_config *config);
 
 void log_manager_driver_seen(struct log_manager_driver *driver, struct log_manager_seen *seen);
 

@@ -46,8 +46,7 @@ static bool driver_topic_find_id(void *arg, const struct uuid *id, const char **
   return false;
 }
 
-static bool driver_topic_at(void *arg, int32_t index, const char **name, int32_t *length, struct uuid *id,
-                            int32_t *partitions)
+static bool driver_topic_at(void *arg, int32_t index, const char **name, int32_t *length)
 {
   struct shard_driver *driver = arg;
   for (int i = 0; i < SHARD_DRIVER_TOPICS; i++) {
@@ -55,8 +54,6 @@ static bool driver_topic_at(void *arg, int32_t index, const char **name, int32_t
     if (topic->partitions > 0 && index-- == 0) {
       *name = topic->name;
       *length = (int32_t)strlen(topic->name);
-      *id = topic->id;
-      *partitions = topic->partitions;
       return true;
     }
   }
@@ -165,6 +162,12 @@ struct shard_call *shard_call_new(int16_t key, int16_t version, const char *grou
 void shard_call_handle(struct shard_driver *driver, struct shard_call *call, int64_t now_ms)
 {
   group_shard_handle(driver->shard, &call->request, now_ms);
+}
+
+void shard_driver_search(struct shard_driver *driver, struct group_search *search, int64_t budget_ms)
+{
+  const struct group_shard_topics names = {.arg = driver, .at = driver_topic_at};
+  group_search_run(search, &names, budget_ms);
 }
 
 int shard_driver_answers(struct shard_driver *driver)

@@ -61,6 +61,9 @@ struct shard_call *shard_call_new(int16_t key, int16_t version, const char *grou
 /// Gives it to the shard.
 void shard_call_handle(struct shard_driver *driver, struct shard_call *call, int64_t now_ms);
 
+/// Runs a search over the topics that there are now. @param budget_ms  as of group_search_run()
+void shard_driver_search(struct shard_driver *driver, struct group_search *search, int64_t budget_ms);
+
 /// Marks the calls that were answered; returns how many.
 int shard_driver_answers(struct shard_driver *driver);
 

@@ -103,6 +103,30 @@ describe("A controller that changes configs", function()
     assert.is_truthy(diary():find("configure own 2", 1, true) or diary():find("configure t 2", 1, true))
   end)
 
+  it("changes thousands of resources in one write, between which others have their turn", function()
+    local COUNT = 3000
+    local set, unset = {}, {}
+    for i = 1, COUNT do
+      local name = ("g%05d"):format(i * 7919 % 10007)
+      set[i] = { C.CONTROLLER_GROUP, name, { "consumer.session.timeout.ms", SET, "50000" } }
+      unset[i] = { C.CONTROLLER_GROUP, name, { "consumer.session.timeout.ms", UNSET } }
+    end
+    set[COUNT + 1] = { C.CONTROLLER_GROUP, "wrong", { "consumer.session.timeout.ms", SET, "x" } }
+    local seen = image().version
+    local codes = alter(set)
+    for i = 1, COUNT do assert.equal(0, codes[i]) end
+    assert.equal(C.WIRE_INVALID_CONFIG, codes[COUNT + 1])
+    assert.equal(COUNT, image().entity_count)
+    assert.equal(seen + 1, image().version)
+    alter(unset)
+    assert.equal(0, image().entity_count)
+    assert.equal("", children "/config/groups")
+    C.errinj_set(C.ERRINJ_FILE_SYNC, 1, 5)
+    codes = alter(set)
+    for i = 1, COUNT do assert.equal(C.WIRE_KAFKA_STORAGE_ERROR, codes[i]) end
+    assert.equal(0, image().entity_count)
+  end)
+
   it("has the changes again after a start", function()
     create "t"
     alter { { TOPIC, "t", { "retention.ms", SET, "5" } }, { BROKER, "", { "message.max.bytes", SET, "3000" } },

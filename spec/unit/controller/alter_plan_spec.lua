@@ -75,7 +75,9 @@ describe("alter plan", function()
     local found = ffi.new "struct alter_found"
     found.is_there = stored ~= nil
     found.configs, found.config_count = entries(stored or {})
-    C.alter_plan_make(context, request, found, plan)
+    C.alter_plan_begin(request, plan)
+    C.alter_plan_decide(context, request, 0, found, plan)
+    C.alter_plan_end(request, plan)
     local node
     if plan.change_count > 0 then
       node = {}
@@ -168,6 +170,29 @@ describe("alter plan", function()
     set_on_all { { "num.recovery.threads.per.data.dir", "8" } }
     local function code(threads) return decide(BROKER, "1", { { "num.recovery.threads.per.data.dir", SET, threads } })[1] end
     assert.same({ 42, 0, 0, 42 }, { code "3", code "4", code "16", code "17" })
+  end)
+
+  it("lets the cleaner's threads become half as many or twice as many, and never none", function()
+    local function answer(threads) return decide(BROKER, "1", { { "log.cleaner.threads", SET, threads } }) end
+    local function code(threads) return answer(threads)[1] end
+    set_on_all { { "log.cleaner.threads", "8" } }
+    assert.same({ 42, 0, 0, 42 }, { code "3", code "4", code "16", code "17" })
+    -- What is taken away counts by what is left.
+    assert.equal(42, decide(BROKER, "", { { "log.cleaner.threads", UNSET } }, { { "log.cleaner.threads", "8" } })[1])
+    set_on_all {}
+    assert.same({ 42, 0, 0, 42 }, { code "0", code "1", code "2", code "3" })
+    assert.equal("Invalid value org.apache.kafka.common.config.ConfigException: Log cleaner threads should be at least 1 for "
+      .. "configuration Invalid dynamic configuration", answer("0")[2])
+  end)
+
+  it("lets the cleaner have any number of threads while it is off, or was started without", function()
+    for _, static in ipairs { { "log.cleaner.enable", "false" }, { "log.cleaner.threads", "0" } } do
+      assert.equal(0, C.broker_config_set(base, static[1], static[2]))
+      set_on_all {}
+      assert.equal(0, decide(BROKER, "1", { { "log.cleaner.threads", SET, "5" } })[1])
+      C.broker_config_destroy(base)
+      C.broker_config_create(base)
+    end
   end)
 
   it("leaves out of the topic what is stored and does not fit, and keeps it in the node", function()

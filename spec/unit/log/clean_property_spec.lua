@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Compaction against a model: random batches of random keys, tombstones, records without keys, codecs, producers and
 -- transactions, cleaned again and again as time goes on, with starts in between. The model keeps Kafka's rules (KIP-534) in
--- its own way, and says before each pass what has to be left. CLEAN_SEEDS=n runs so many seeds, CLEAN_SEED=n one alone.
+-- its own way, and says before each pass what has to be left. With `deletes` its records are deleted up to some offset,
+-- mostly inside a batch (DeleteRecords), and at times the segments below. CLEAN_SEEDS=n runs so many seeds, CLEAN_SEED=n one.
 local cleaning = require "spec.unit.log.cleaning"
 local L = cleaning.L
 local NULL = cleaning.NULL
@@ -17,7 +18,8 @@ Model.__index = Model
 local function new_model(seed)
   -- Numbers of its own (Park and Miller's), so that a seed is the same everywhere.
   local state = seed * 7919 % 2147483647 + 1
-  local self = setmetatable({ batches = {}, sequences = {}, open = {}, last_of = {}, next = 0, now = 0, first_dirty = 0 }, Model)
+  local self = setmetatable({ batches = {}, sequences = {}, open = {}, last_of = {}, next = 0, now = 0, first_dirty = 0,
+    start = 0, eras = {}, is_orphan = {} }, Model)
   function self.random(n)
     state = state * 16807 % 2147483647
     return state % n + 1
@@ -35,15 +37,18 @@ function Model:add(log, batch, options)
   self.batches[#self.batches + 1], self.next = batch, batch.last + 1
 end
 
+--- The producer that the n-th one is now: one whose records were deleted is not asked for its sequence.
+function Model:producer(n) return n + 10 * (self.eras[n] or 0) end
+
 function Model:add_data(log)
   local random, records = self.random, {}
   for i = 1, random(5) do
     records[i] = { key = random(12) > 1 and "k" .. random(20) or nil, value = random(4) > 1 and "v" .. random(1000000) or NULL }
   end
-  local options, id = { codec = random(2) > 1 and 0 or random(4) }, random(9)
-  local batch = { records = records }
-  if id <= 6 then -- producers 1 to 3 write transactions, 4 to 6 do not
-    batch.id, batch.is_transactional = id, id <= 3
+  local options, n = { codec = random(2) > 1 and 0 or random(4) }, random(9)
+  local batch, id = { records = records }, self:producer(n)
+  if n <= 6 then -- producers 1 to 3 write transactions, 4 to 6 do not
+    batch.id, batch.is_transactional = id, n <= 3
     options.producer_id, options.producer_epoch, options.sequence = id, 0, self.sequences[id] or 0
     options.attributes = batch.is_transactional and 0x10 or 0
     self.sequences[id] = options.sequence + #records
@@ -110,12 +115,33 @@ function Model:clean(limit)
       if #kept > 0 and not batch.horizon and (has_tombstone or is_alone) then batch.horizon = self.now + RETENTION end
       batch.records = kept
       local is_held = batch.id and self.last_of[batch.id] == batch or batch.last + 1 == limit
+        or batch.is_marker and self.is_orphan[batch.id] -- all that is known of the producer
       if #kept == 0 and not is_held then keeps = nil end
       if #kept == 0 then batch.horizon = nil end
     end
     left[#left + 1] = keeps
   end
   self.batches, self.first_dirty = left, limit
+end
+
+--- Its log begins later from now on.
+function Model:delete_records(log)
+  local offset = self.start + self.random(math.max(1, self:stable() - self.start)) - 1
+  assert.equal(0, L.log_set_start_offset(log.log, offset))
+  self.start = offset
+  if self.random(3) > 1 then return end
+  L.log_delete_before(log.log, offset, cleaning.NOW)
+  local first, left = log:segments()[1], {}
+  for _, batch in ipairs(self.batches) do
+    if batch.base >= first then left[#left + 1] = batch end
+  end
+  self.batches = left
+  local there = {}
+  for _, batch in ipairs(left) do there[batch] = true end
+  for id, batch in pairs(self.last_of) do self.is_orphan[id] = not there[batch] end
+  for n = 1, 6 do
+    if not self.open[self:producer(n)] then self.eras[n] = (self.eras[n] or 0) + 1 end
+  end
 end
 
 --- What a log has, and what the model says, in one form.
@@ -133,39 +159,42 @@ end
 
 local function of_model(model)
   local list = {}
-  for i, batch in ipairs(model.batches) do
+  for _, batch in ipairs(model.batches) do
     local texts = { ("%d-%d"):format(batch.base, batch.last) }
     for _, record in ipairs(batch.records) do
       texts[#texts + 1] = ("%d:%s=%s"):format(record.offset, record.key or "-", record.value == NULL and "NULL" or record.value)
     end
-    list[i] = table.concat(texts, " ")
+    if batch.last >= model.start then list[#list + 1] = table.concat(texts, " ") end
   end
   return list
 end
 
-local function run(seed)
+local function run(seed, deletes)
   local config = { segment_bytes = 600, delete_retention_ms = RETENTION, index_interval_bytes = 100 }
   local log, model = cleaning.open { config = config, in_memory = true }, new_model(seed)
   for _ = 1, ROUNDS do
     for _ = 1, 5 + model.random(25) do
-      local id = model.random(3)
+      local id = model:producer(model.random(3))
       if model.open[id] and model.random(2) > 1 then model:add_marker(log, id) else model:add_data(log) end
     end
     cleaning.roll(log)
+    if deletes and model.random(3) > 1 then model:delete_records(log) end
     -- What was aborted is found when a log is opened after a crash; later starts find it in the index files.
-    log = cleaning.reopen(log, false, { config = config })
-    if model.random(2) > 1 then log = cleaning.reopen(log, true, { config = config }) end
+    log = cleaning.reopen(log, false, { config = config, start = model.start })
+    if model.random(2) > 1 then log = cleaning.reopen(log, true, { config = config, start = model.start }) end
     model.now = cleaning.NOW + (model.now > 0 and model.now - cleaning.NOW or 0) + model.random(2 * RETENTION)
     local look = cleaning.look(log, { stable = model:stable(), now = model.now })
     assert.equal(model:stable(), tonumber(L.log_first_unstable_offset(log.log)) < 2 ^ 62
       and tonumber(L.log_first_unstable_offset(log.log)) or model.next)
     if look.dirty > 0 then
+      model.first_dirty = math.max(model.first_dirty, model.start)
       assert.equal(model.first_dirty, look.first)
       model:clean(look["end"])
       assert(cleaning.clean(log, { stable = model:stable(), now = model.now }))
     end
     assert.same(of_model(model), of_log(log))
     assert.equal(model.next, log:end_offset())
+    assert.equal(model.start, log:start_offset())
   end
   log:crash()
 end
@@ -174,5 +203,6 @@ describe("A log that is cleaned again and again", function()
   local only = tonumber(os.getenv "CLEAN_SEED")
   for seed = only or 1, only or SEEDS do
     it(("has what the model says, with seed %d"):format(seed), function() run(seed) end)
+    it(("has what the model says from where it begins, with seed %d"):format(seed), function() run(seed, true) end)
   end
 end)

@@ -109,7 +109,7 @@ describe("A request", function()
       ["create_topic: retention_ms is given twice"] = function()
         one.create_topic("a", { retention_ms = 1, ["retention.ms"] = 2 })
       end,
-      ['describe_configs: got "toipc", expected one of "broker", "topic"'] = function() one.describe_configs("toipc", "a") end,
+      ['describe_configs: got "toipc", expected one of "broker", "group", "topic"'] = function() one.describe_configs("toipc", "a") end,
       ['list_offsets: got "newest", expected one of "earliest", "latest", "max_timestamp"'] = function()
         one.list_offsets("a", "newest")
       end,
@@ -143,5 +143,75 @@ describe("A request", function()
       local err = admins.refusal(call)
       assert.same({ "usage", message }, { err.code, err.message })
     end
+  end)
+end)
+
+describe("Groups of which one answers with an error", function()
+  local function group(name, code)
+    return { error_code = code or 0, group_id = name, group_state = "Stable", protocol_type = "consumer", protocol_data = "range",
+      members = {} }
+  end
+
+  --- Groups "a", "b" and "c"; what is asked of each gives the error code of `codes`.
+  local function broken(codes)
+    local answers = {
+      ListGroups = function()
+        local groups = {}
+        for i, name in ipairs { "a", "b", "c" } do
+          groups[i] = { group_id = name, protocol_type = "consumer", group_state = "Stable", group_type = "classic" }
+        end
+        return { error_code = 0, groups = groups }
+      end,
+      DescribeGroups = function()
+        return { groups = { group "a", group("b", codes.describe), group "c" } }
+      end,
+      OffsetFetch = function()
+        local groups = {}
+        for i, name in ipairs { "a", "b", "c" } do
+          groups[i] = { group_id = name, error_code = name == "b" and codes.offsets or 0, topics = {} }
+        end
+        return { groups = groups }
+      end,
+      FindCoordinator = function() return { coordinators = {} } end,
+      Metadata = function()
+        return { topics = { { error_code = 0, name = "__consumer_offsets", partitions = {} } } }
+      end,
+    }
+    local apis = { [3] = "Metadata", [9] = "OffsetFetch", [10] = "FindCoordinator", [15] = "DescribeGroups", [16] = "ListGroups" }
+    local transport = { waited = 0 }
+    function transport:wait(ms) self.waited = self.waited + ms end
+    function transport:call(request) -- luacheck: ignore self
+      local api = apis[codec.decode("RequestHeader", 1, request).request_api_key]
+      return answer(request, api, answers[api]())
+    end
+    return admin.new(transport), transport
+  end
+
+  local function rows(one)
+    local out = {}
+    for i, row in ipairs(one.groups()) do out[i] = { row.name, row.members or "-", row.lag or "-", row.error } end
+    return out
+  end
+
+  it("are listed, with the error where it belongs", function()
+    assert.same({ { "a", 0, 0 }, { "b", "-", 0, "this may not be done with the group" }, { "c", 0, 0 } },
+      rows(broken { describe = 30 }))
+    assert.same({ { "a", 0, 0 }, { "b", 0, "-", "this may not be done with the group" }, { "c", 0, 0 } },
+      rows(broken { offsets = 30 }))
+  end)
+
+  it("are listed, too, when one is still being loaded after some patience", function()
+    local one, transport = broken { describe = 14 }
+    assert.same({ { "a", 0, 0 }, { "b", "-", 0, "the broker is still reading its offsets" }, { "c", 0, 0 } }, rows(one))
+    assert.is_true(transport.waited >= 15000)
+  end)
+
+  it("have a lag, without that one", function()
+    local found, failed = broken({ offsets = 30 }).lag()
+    assert.same({ {}, { b = "this may not be done with the group" } }, { found, failed })
+  end)
+
+  it("are refused where that one is meant", function()
+    assert.equal("GROUP_AUTHORIZATION_FAILED", admins.refusal(broken({ describe = 30 }).group, "b").code)
   end)
 end)

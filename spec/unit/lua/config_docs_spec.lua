@@ -5,7 +5,9 @@ package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 local ffi = require "ffi"
 local evaluate = require "spec.unit.lua.evaluate"
 local unit = require "spec.support.unit"
+local names = require "luka.policy.names"
 local units = require "luka.units"
+local word_texts = require "luka.config.word_texts"
 local C = unit.load("metadata/broker_config.h")
 
 local BLOCKS = { "broker", "defaults", "topic" }
@@ -30,7 +32,7 @@ local function typed()
   for line in (unit.read_file "types/luka.lua"):gmatch "[^\n]+" do
     local name = line:match "^%-%-%-@class %(exact%) luka%.(%a+)"
     if name then class, classes[name] = name, {} end
-    local key, kind = line:match "^%-%-%-@field ([%l%d_]+)%? (%S+)  "
+    local key, kind = line:match "^%-%-%-@field ([%l%d_]+)%? (.-)  "
     if key then classes[class][key] = kind end
   end
   return { broker = classes.BrokerConfig, defaults = classes.Defaults, topic = classes.TopicConfig }
@@ -52,6 +54,7 @@ describe("docs/config.md", function()
       for key, example in pairs(docs[block]) do
         local text = ("%s %s = %s }"):format(OPEN[block], key, example)
         if key == "advertise" then text = text:gsub("{ ", '{ listen = "0.0.0.0:9092", ', 1) end
+        if key == "jit" then text = text:gsub("{ ", "{ transform = print, ", 1) end
         local config, message = evaluate.text(text)
         assert(config, message)
       end
@@ -85,6 +88,28 @@ describe("docs/config.md", function()
   end)
 end)
 
+describe("docs/policies.md", function()
+  local text = unit.read_file "docs/policies.md"
+
+  it("has examples that are right", function()
+    local count = 0
+    for example in text:gmatch "```lua\n(.-)```" do
+      local config, message = evaluate.text(example)
+      assert(config, message)
+      count = count + 1
+    end
+    assert.equal(2, count)
+  end)
+
+  it("names all hooks and all words", function()
+    for _, hook in ipairs(names.HOOKS) do assert.truthy(text:find(("`%s`"):format(hook.name), 1, true), hook.name) end
+    for _, key in ipairs(names.TOPIC_KEYS) do assert.truthy(text:find(key, 1, true), key) end
+    for _, word in ipairs { "policy.partitioner", "view(", "hook(", "every(", "after(", "on.request(", "shared ", "emit(", "reject " } do
+      assert.truthy(text:find(word, 1, true), word)
+    end
+  end)
+end)
+
 describe("types/luka.lua", function()
   it("has the keys that docs/config.md has", function()
     for _, block in ipairs(BLOCKS) do assert.same(keys(docs[block]), keys(types[block])) end
@@ -97,6 +122,8 @@ describe("types/luka.lua", function()
         local value = setfenv(assert(load("return " .. docs[block][key])), units)()
         if type(value) == "table" then
           assert.truthy(kind:find("[]", 1, true), key)
+        elseif type(value) == "function" then
+          assert.truthy(kind:find("fun(", 1, true), key)
         elseif kind:find '^"' then
           assert.truthy(kind:find(('"%s"'):format(value), 1, true), key)
         else
@@ -109,8 +136,12 @@ describe("types/luka.lua", function()
   it("is Lua, and has the words that a configuration knows", function()
     local env = {}
     setfenv(assert(loadfile "types/luka.lua"), env)()
-    local words = { "broker", "defaults", "topic" }
-    for name in pairs(units) do words[#words + 1] = name end
+    local words = {}
+    for _, word in ipairs(word_texts.LIST) do
+      for _, name in ipairs(word.names) do
+        if name ~= "require" and name ~= "print" then words[#words + 1] = name end
+      end
+    end
     table.sort(words)
     assert.same(words, keys(env))
     for name, value in pairs(env) do

@@ -42,6 +42,14 @@ describe("config", function()
     end)
   end
 
+  it("keeps a name without the blanks around it, and nothing of a longer one before it", function()
+    for _, text in ipairs { "range:a,m,t", " sticky ", "", ("x"):rep(255) } do
+      assert.equal(0, (set("luka.partitioner", text)))
+      assert.equal(text:match "^%s*(.-)%s*$", ffi.string(values.luka_partitioner))
+    end
+    assert.equal(C.ERR_CONFIG, (set("luka.partitioner", ("x"):rep(256))))
+  end)
+
   it("reads the largest number of a type", function()
     assert.equal(0, (set("flush.ms", "9223372036854775807")))
     assert.is_true(values.flush_ms == 9223372036854775807LL)

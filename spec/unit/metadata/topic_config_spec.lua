@@ -97,7 +97,6 @@ describe("topic config", function()
       "conflict topic config setting min.compaction.lag.ms (9) > max.compaction.lag.ms (1)" },
     { "tiered storage", { { "remote.storage.enable", "true" } },
       "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage." },
-    { "a reserved name without meaning yet", { { "luka.partitioner", "x" } }, "Unknown topic config name: luka.partitioner" },
   } do
     it("refuses " .. case[1], function()
       local result, text = resolve(case[2])

@@ -144,8 +144,7 @@ describe("records on their way out", function()
     local list = { one(5, { "a", "b" }, { leader_epoch = 3 }),
       one(7, { "c" }, { leader_epoch = 3 }), one(20, { "d" }, { leader_epoch = 4 }) }
     local bytes, used = pass(list)
-    assert.same({ { 5, 20 } }, shown(bytes))
-    assert.equal(61, #bytes)
+    assert.same({ { 5, 20, "20=null" } }, shown(bytes))
     assert.equal(3, used)
     local _, header = batches.header(bytes)
     assert.equal(4, header.leader_epoch)
@@ -165,10 +164,26 @@ describe("records on their way out", function()
     assert.same({ { 0, 4 }, { 5, 5, "5=a" } }, shown((pass(list))))
   end)
 
+  it("have a control record of an unknown type where there would be none", function()
+    decide.view = function(record) return record.value == "x" end
+    local bytes = pass { one(5, { "a", "b" }), one(7, { "c" }) }
+    local _, header = batches.header(bytes)
+    assert.is_true(batches.is_control(header))
+    assert.equal("\0\0\255\255", batches.read(bytes)[1].key)
+    _, header = batches.header((pass { one(5, { "a" }), one(6, { "x" }) }))
+    assert.is_false(batches.is_control(header))
+    assert.equal(0, header.record_count)
+  end)
+
+  it("are none of those before the offset that is asked for", function()
+    decide.view = function(record) return record.value == "x" end
+    assert.same({ { 0, 4, "4=null" } }, shown((pass({ one(0, { "x", "a", "b" }), one(3, { "c", "d" }) }, { first_offset = 1 }))))
+  end)
+
   it("fill two empty batches where a stretch has more offsets than one can span", function()
     decide.view = function() return false end
     local list = { one(0, { "a" }), one(2147483647, { "b" }), one(2147483648LL, { "c" }) }
-    assert.same({ { 0, 2147483647 }, { 2147483648, 2147483648 } }, shown((pass(list))))
+    assert.same({ { 0, 2147483647 }, { 2147483648, 2147483648, "2147483648=null" } }, shown((pass(list))))
   end)
 
   it("are changed by transform_fetch, keys, headers and the rest stay", function()
@@ -205,7 +220,7 @@ describe("records on their way out", function()
   it("do not reach transform_fetch at all where the view shows none of a batch", function()
     decide.view = function() return false end
     decide.t = function() error "called" end
-    assert.same({ { 0, 1 } }, shown((pass { one(0, { "a", "b" }) })))
+    assert.same({ { 0, 1, "1=null" } }, shown((pass { one(0, { "a", "b" }) })))
     assert.equal(1, #seen)
   end)
 
@@ -254,7 +269,7 @@ describe("records on their way out", function()
 
     it("are an empty batch up to it where none before it are shown", function()
       decide.view = function(record) return record.value == "bad" and { fail = "x" } or false end
-      assert.same({ { 0, 1 } }, shown((pass { one(0, { "a", "b" }), one(2, { "bad" }) })))
+      assert.same({ { 0, 1, "1=null" } }, shown((pass { one(0, { "a", "b" }), one(2, { "bad" }) })))
     end)
 
     it("name it when it changes records in a view", function()

@@ -7,7 +7,7 @@ local unit = require "spec.support.unit"
 local batches = require "spec.unit.record.batches"
 
 local C = batches.C
-unit.load("base/uuid.h", "record/split.h", "policy/partitioners.h")
+unit.load("base/uuid.h", "record/split.h", "policy/policy.h", "policy/partitioners.h")
 
 local function read(text)
   local choice, message = ffi.new "struct policy_choice", ffi.new "char[256]"
@@ -157,6 +157,27 @@ describe("range:BOUNDS", function()
   it("leaves the rest to the last partition", function()
     assert.same({ 0, 1, 1 }, choose("range:a,m,t", keyed("", "b", "z"), 2))
     assert.same({ 0 }, choose("range:a,m,t", keyed "z", 1))
+  end)
+end)
+
+describe("luka.partitioner", function()
+  local function check(name, set)
+    local message = ffi.new "char[1024]"
+    local code = C.policy_check_partitioner(set, name, message, 1024)
+    return code == 0 or ffi.string(message)
+  end
+
+  it("may be one of ours, or one that the configuration names", function()
+    local policies, named = ffi.new "struct policy[2]", ffi.new "const struct policy *[2]"
+    policies[0].name, policies[1].name = "by_age", "by_region"
+    named[0], named[1] = policies, policies + 1
+    local set = ffi.new("struct policy_set", { named = named, named_count = 2 })
+    for _, name in ipairs { "by_age", "by_region", "sticky", "header:x" } do assert.is_true(check(name, set)) end
+    assert.equal("Invalid value by_day for configuration luka.partitioner: there is no partitioner of that name. There are: "
+      .. "none, murmur2, consistent, round_robin, sticky, header:NAME, range:BOUND,..., by_age, by_region", check("by_day", set))
+    assert.is_truthy(check("by_age", nil):find("There are: none", 1, true))
+    assert.equal("Invalid value range:b,a for configuration luka.partitioner: the bounds of range: have to rise, and none may "
+      .. "be empty: range:a,m,t", check("range:b,a", set))
   end)
 end)
 

@@ -9,7 +9,8 @@ local options = {
     .. "what comes from now on; an offset; -N: the last N records of each partition; a time, 2026-01-31, 2026-01-31T12:00:00Z or @MS since "
     .. "1970: the first record from then on" },
   { name = "count", short = "c", value = "COUNT", kind = "integer", min = 1, max = EXACT_MAX, text = "end after so many records" },
-  { name = "exit", short = "e", text = "end when all that is there was printed" },
+  { name = "exit", short = "e", text = "end when all that is there was printed; with --group, also when its other members have "
+    .. "all partitions" },
   { name = "partition", short = "p", value = "NUMBER", kind = "integer", min = 0, max = 2147483647,
     text = "read this partition only" },
   { name = "group", short = "g", value = "NAME",
@@ -39,7 +40,7 @@ return {
   options = options,
   statuses = {
     { 0, "done: --count or --exit ended it" },
-    { 1, "the topic or the cluster cannot be read, or nobody reads the output any more" },
+    { 1, "the topic or the cluster cannot be read, nobody reads the output any more, or the group left no partition for --exit" },
     { 2, "wrong command line" },
     { 130, "ended by Ctrl-C" },
   },
