@@ -38,7 +38,7 @@ M.entries = {
 }
 
 --- What goes by its place, whatever a function says of other segments.
-local BY_PLACE = { log_start_offset = true, active = true, empty = true, high_watermark = true }
+local BY_PLACE = { log_start_offset = true, high_watermark = true }
 
 local LOGS = { "partition", "role", "log_start_offset", "high_watermark", "end_offset", "recovery_point", "segments",
   "size_bytes", "path" }
@@ -116,7 +116,9 @@ local function why_of(log, segment)
 end
 
 --- Whether a function of the configuration decides on a segment.
-local function is_by_policy(seen, segment) return seen.has_policy and not BY_PLACE[segment.reason] end
+local function is_by_policy(seen, segment)
+  return seen.has_policy and not segment.is_active and not BY_PLACE[segment.reason]
+end
 
 M.topic_methods = {}
 
@@ -154,6 +156,10 @@ function M.topic_methods.retention_plan(context, name, partition)
       return { topic = name, partition = log.partition, base_offset = segment.base_offset, next_offset = segment.next_offset,
         size_bytes = segment.size_bytes, newest_time = segment.max_timestamp, rule = "policy",
         why = ("its function retention decides, %s"):format(file or "config.lua") }
+    end
+    if seen.has_policy and segment.is_active then
+      -- Closed by retention_ms at most: no function is asked about it.
+      segment.is_going, segment.reason, segment.due, segment.is_future = false, "active", nil, nil
     end
     return { topic = name, partition = log.partition, base_offset = segment.base_offset, next_offset = segment.next_offset,
       size_bytes = segment.size_bytes, newest_time = segment.max_timestamp, goes = segment.is_going,

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Answers that are errors (luka.wire.refusal): to every request in every version.
+require "spec.support.wire" -- finds the modules and schemas
 local codec = require "luka.wire.codec"
 local errors = require "luka.errors"
 local refusal = require "luka.wire.refusal"
