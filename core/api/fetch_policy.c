@@ -335,6 +335,7 @@ static void part_done(struct policy_job *job, bool is_abandoned)
     all->has_failed = true;
     part_end(part);
   } else {
+    part->result = job->is_refused ? job->result : part->result;
     part_take_result(part);
     part_delete(part);
   }

@@ -168,6 +168,7 @@ void runner_refuse(struct policy_runners *runners, struct policy_runner *runner)
     list_remove(&job->node);
     runner->jobs++;
     job->result = ERR_SCRIPT;
+    job->is_refused = true;
     job->failure.index = -1;
     snprintf(job->failure.text, sizeof job->failure.text, "policies cannot be run: no thread can be started");
     atomic_store_explicit(&job->state, JOB_DONE, memory_order_release);
@@ -210,7 +211,7 @@ static void runner_return(struct policy_runners *runners, struct policy_job *job
 {
   pthread_mutex_lock(&runners->lock);
   atomic_fetch_sub(&runners->lost, 1);
-  if (!runners->is_stopped) {
+  if (!runners->is_stopped && job->returned != NULL) {
     job->returned(job);
   }
   pthread_mutex_unlock(&runners->lock);
