@@ -98,8 +98,9 @@ static bool runner_needs_vm(const struct policy_runner *runner, const struct pol
                          : policy_set_has(set, POLICY_PARTITIONER, POLICY_WHERE);
 }
 
-/// Goes over to the latest set, with a new VM if it needs one; stays with what it has when there is none to be had.
-/// Holding the runner's lock, which is let go meanwhile.
+/// Goes over to the latest set, with a new VM if it needs one. Where there is none to be had it stays with the VM that
+/// it has; or, without one, the set is known, and what has policies there is refused. Holding the runner's lock, which
+/// is let go meanwhile.
 static void runner_adopt(struct policy_runner *runner, struct runner_thread *thread)
 {
   const struct policy_set *set = runner->latest != NULL ? policy_set_ref(runner->latest) : NULL;
@@ -110,18 +111,20 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,
-               thread->set != NULL ? "stays with those of before" : "has none", error_last()->message);
-    if (thread->set == NULL) {
-      snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s",
-               error_last()->message);
-      thread->failure.index = -1;
-    }
+               thread->vm != NULL ? "stays with those of before" : "has none", error_last()->message);
+  }
+  if (result < 0 && thread->vm != NULL) {
     policy_set_unref(set);
     return;
   }
   const struct policy_set *old_set = thread->set;
   struct policy_vm *old_vm = thread->vm;
   thread->failure.text[0] = '\0';
+  if (result < 0) {
+    snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s",
+             error_last()->message);
+    thread->failure.index = -1;
+  }
   thread->set = set;
   thread->vm = vm;
   pthread_mutex_unlock(&runner->lock);

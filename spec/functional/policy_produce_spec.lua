@@ -215,8 +215,9 @@ describe("policies on what is produced:", function()
     end
 
     it("may leave no batch that is larger than the topic allows where it changes nothing", function()
-      local topic = create("pt.both", { partitions = 3, configs = { ["compression.type"] = "uncompressed", ["max.message.bytes"] = "1000" } })
-      local kept, list = { { "keep", "1" } }, {}
+      local configs = { ["compression.type"] = "uncompressed", ["max.message.bytes"] = "1000" }
+      local topic = create("pt.both", { partitions = 3, configs = configs })
+      local list = {}
       for i = 1, 40 do list[i] = { key = i % 2 == 0 and "a" or "b", value = ("x"):rep(100), headers = kept } end
       assert.same({ MESSAGE_TOO_LARGE, -1 }, (produce(topic, { records = list, codec = 1 })))
       assert.same({ 0, 0 }, { requests.end_offset(client, topic, 1), requests.end_offset(client, topic, 2) })
