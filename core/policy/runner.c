@@ -21,8 +21,9 @@
 #include "policy/runner_private.h"
 
 enum {
-  RUNNER_SLOW_STOP_MS = 3000, // for the slow runner to come to an end when the broker stops
-  RUNNER_SLOW_WAIT_MS = 100,  // between two looks whether it has
+  RUNNER_SLOW_STOP_MS = 3000,           // for the slow runner to come to an end when the broker stops
+  RUNNER_SLOW_WAIT_MS = 100,            // between two looks whether it has
+  SCRATCH_KEPT_BYTES = 4 * 1024 * 1024, // memory of a thread that is kept between jobs, of each kind
 };
 
 static const struct metric POLICY_RUNNERS = {"policy.runners", NULL, METRIC_GAUGE, "threads that run policies"};
@@ -179,6 +180,27 @@ void runner_refuse(struct policy_runners *runners, struct policy_runner *runner)
   }
 }
 
+static void records_trim(struct batch_records *records)
+{
+  size_t array_bytes = (size_t)records->room * sizeof *records->records;
+  if (array_bytes + records->iterator.unpacked.capacity > SCRATCH_KEPT_BYTES) {
+    batch_records_close(records);
+  }
+}
+
+/// Frees what an unusually large batch has left: a few packed bytes may have been a hundred times as many.
+static void scratch_trim(struct policy_scratch *scratch)
+{
+  records_trim(&scratch->records);
+  records_trim(&scratch->share);
+  if (scratch->split.plain.capacity + scratch->split.out.capacity > SCRATCH_KEPT_BYTES) {
+    batch_split_destroy(&scratch->split);
+  }
+  if (scratch->arena.total > SCRATCH_KEPT_BYTES) {
+    arena_reset(&scratch->arena);
+  }
+}
+
 /// Runs a job. @return false when it was abandoned, and this thread is lost
 static bool runner_do(struct runner_thread *thread, struct policy_job *job)
 {
@@ -195,6 +217,7 @@ static bool runner_do(struct runner_thread *thread, struct policy_job *job)
     CHECK(state == JOB_ABANDONED);
     return false;
   }
+  scratch_trim(&thread->scratch);
   // The watch may be looking at it, and it goes with `done`.
   pthread_mutex_lock(&thread->runner->lock);
   thread->job = NULL;
