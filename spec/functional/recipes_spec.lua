@@ -22,6 +22,7 @@ describe("The recipe", function()
   after_each(function()
     if client then client:close() end
     if broker then assert.equal(0, broker:stop()) end
+    if os.getenv "SHOWLOG" and broker then io.stderr:write(broker:log()) end
     broker, client = nil, nil
   end)
 
