@@ -163,6 +163,22 @@ requests = nil
 ---@type fun(part_or_seconds?: string|number, seconds?: number): table[]
 rates = nil
 
+--- Has a function see each request of a kind, and delay or fail it.
+---@type { request: fun(api: string, fn: fun(request: luka.ProbedRequest)) }
+on = nil
+
+--- Takes off what this console's on.request() put on.
+---@type fun(api?: string): integer
+off = nil
+
+--- Prints what a client asks for and is answered, until Ctrl-C.
+---@type fun(part?: string, seconds?: number)
+trace = nil
+
+--- Functions of config.lua: calls, times, errors.
+---@type fun(name?: string): table[]|table
+policies = nil
+
 --- Reads the configuration again; shows what came of it.
 ---@type fun(): table[]
 reload = nil

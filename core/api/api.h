@@ -20,6 +20,7 @@
 struct beat_cache;
 struct broker_config;
 struct config_entry;
+struct connect_ask;
 struct controller;
 struct coordinator;
 struct event_loop;
@@ -107,11 +108,12 @@ struct api_worker {
 
 /// One connection's part, owned by its worker.
 struct api_client {
-  struct list requests;          ///< unanswered ones, oldest first
-  int request_count;             ///< how many
-  int produce_count;             ///< how many of them are Produce
-  int hold_count;                ///< batches on their way round by the pool: a later Produce must not overtake them
-  struct fetch_session *session; ///< the fetch session it used last, or NULL
+  struct list requests;            ///< unanswered ones, oldest first
+  int request_count;               ///< how many
+  int produce_count;               ///< how many of them are Produce
+  int hold_count;                  ///< batches on their way round by the pool: a later Produce must not overtake them
+  struct fetch_session *session;   ///< the fetch session it used last, or NULL
+  struct connect_ask *connect_ask; ///< whether it may be here is being asked; NULL: no more, or never
   char software[API_CLIENT_TEXT_SIZE]; ///< name and version that ApiVersions gave; empty: not told
   char id[API_CLIENT_TEXT_SIZE];       ///< client id of the first request that had one; empty: none had
 };

@@ -4,6 +4,7 @@
 // (core/coordinator/consumer_heartbeat.c).
 #include "api/group_call.h"
 #include "api/handlers.h"
+#include "api/hooks.h"
 #include "api/request.h"
 #include "wire/consumer_group_heartbeat.h"
 #include "wire/error_codes.h"
@@ -32,14 +33,40 @@ static int64_t consumer_heartbeat_count(const struct wire_consumer_group_heartbe
   return count;
 }
 
-void consumer_group_heartbeat_handle(struct request *req)
+static void consumer_heartbeat_go(struct request *req)
 {
   const struct wire_consumer_group_heartbeat_request *body = req->body;
-  if (!request_check_count(req, consumer_heartbeat_count(body))) {
-    return;
-  }
   struct consumer_heartbeat *beat = arena_zalloc(&req->arena, sizeof *beat);
   wire_consumer_group_heartbeat_response_init(&beat->resp);
   group_call_init(&beat->call, req, body->group_id, body, &beat->resp, consumer_heartbeat_done);
   group_call_submit(&beat->call);
+}
+
+static void consumer_heartbeat_refuse(struct request *req, const char *text)
+{
+  struct wire_consumer_group_heartbeat_response resp;
+  wire_consumer_group_heartbeat_response_init(&resp);
+  resp.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+  resp.error_message = wire_string_from(text);
+  request_respond(req, &resp);
+}
+
+void consumer_group_heartbeat_handle(struct request *req)
+{
+  struct wire_consumer_group_heartbeat_request *body = req->body;
+  if (!request_check_count(req, consumer_heartbeat_count(body))) {
+    return;
+  }
+  if (body->member_epoch != 0) {
+    consumer_heartbeat_go(req);
+    return;
+  }
+  struct api_join join = {
+      .group = body->group_id,
+      .member = body->member_id,
+      .instance = body->instance_id,
+      .type = "consumer",
+      .rebalance_timeout_ms = body->rebalance_timeout_ms >= 0 ? &body->rebalance_timeout_ms : NULL,
+  };
+  api_ask_join(req, &join, consumer_heartbeat_go, consumer_heartbeat_refuse);
 }

@@ -14,6 +14,7 @@
 #include "api/api.h"
 #include "api/beat_cache.h"
 #include "api/handlers.h"
+#include "api/hooks.h"
 #include "api/produce_private.h"
 #include "api/inspect.h"
 #include "api/probe.h"
@@ -152,6 +153,9 @@ static enum frame_verdict dispatch_frame(void *arg, struct connection *conn, str
   (void)arg;
   struct api_worker *worker = connection_worker(conn)->user;
   struct api_client *client = connection_user(conn);
+  if (client->connect_ask != NULL) {
+    return FRAME_DEFER;
+  }
   if (client->request_count > 0) {
     bool is_produce = frame->size >= 2 && bytes_get_u16(frame->bytes) == WIRE_API_PRODUCE;
     if (!is_produce || client->produce_count < client->request_count || client->hold_count > 0) {
@@ -180,10 +184,10 @@ static enum frame_verdict dispatch_frame(void *arg, struct connection *conn, str
 
 static void dispatch_open(void *arg, struct connection *conn)
 {
-  (void)arg;
   struct api_client *client = mem_zalloc(sizeof *client);
   list_create(&client->requests);
   connection_set_user(conn, client);
+  api_ask_connect(arg, client, conn);
 }
 
 static void dispatch_close(void *arg, struct connection *conn)
@@ -199,6 +203,7 @@ static void dispatch_close(void *arg, struct connection *conn)
       req->cancel(req);
     }
   }
+  api_forget_connect(client);
   fetch_client_closed(connection_worker(conn)->user, client);
   connection_set_user(conn, NULL);
   mem_free(client);

@@ -73,15 +73,15 @@ static void fetch_find(struct fetch *fetch, const struct metadata_image *image, 
     item->error = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return;
   }
-  item->error = fetch_policy_find(api, topic, &item->needs_policy);
-  if (item->error != WIRE_NONE) {
-    return;
-  }
   struct partition *part = replica_manager_find(api->replicas, metadata_topic_log_id(topic), item->index);
   if (part == NULL || fetch->is_replica) {
     item->error = WIRE_NOT_LEADER_OR_FOLLOWER;
     item->current_leader = known->leader;
     item->current_epoch = known->leader_epoch;
+    return;
+  }
+  item->error = fetch_policy_find(api, topic, &item->needs_policy);
+  if (item->error != WIRE_NONE) {
     return;
   }
   item->part = partition_ref(part);

@@ -4,16 +4,41 @@
 // coordinator/classic_join.c.
 #include "api/group_calls.h"
 #include "api/handlers.h"
+#include "api/hooks.h"
 #include "api/request.h"
+#include "wire/error_codes.h"
 #include "wire/join_group.h"
 
-void join_group_handle(struct request *req)
+static void join_group_refuse(struct request *req, const char *text)
+{
+  (void)text; // the answer has no room for it
+  struct wire_join_group_response response;
+  wire_join_group_response_init(&response);
+  response.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+  request_respond(req, &response);
+}
+
+static void join_group_go(struct request *req)
 {
   const struct wire_join_group_request *body = req->body;
-  if (!request_check_count(req, body->protocols_count)) {
-    return;
-  }
   struct wire_join_group_response *response = request_array(req, 1, sizeof *response);
   wire_join_group_response_init(response);
   group_calls_forward(req, body->group_id, response);
+}
+
+void join_group_handle(struct request *req)
+{
+  struct wire_join_group_request *body = req->body;
+  if (!request_check_count(req, body->protocols_count)) {
+    return;
+  }
+  struct api_join join = {
+      .group = body->group_id,
+      .member = body->member_id,
+      .instance = body->group_instance_id,
+      .type = "classic",
+      .session_timeout_ms = &body->session_timeout_ms,
+      .rebalance_timeout_ms = &body->rebalance_timeout_ms,
+  };
+  api_ask_join(req, &join, join_group_go, join_group_refuse);
 }

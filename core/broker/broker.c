@@ -156,6 +156,7 @@ static void broker_published(void *arg, const struct metadata_image *image)
 {
   struct broker *broker = arg;
   coordinator_published(broker->coordinator, image);
+  events_published(&broker->events, image);
 }
 
 /// The controller's hook: a topic is to have a partitioner. Control thread.
@@ -276,6 +277,9 @@ static void broker_make_replicas(struct broker *broker)
   replica_manager_log_hooks(broker->replicas, &hooks);
   hooks.retention = policy_segments_retention;
   hooks.retention_arg = broker->policies.segments;
+  broker->events =
+      (struct events){.hooks = broker->policies.hooks, .control = &broker->control, .metadata = &broker->metadata};
+  events_of_logs(&broker->events, &hooks);
   log_manager_set_hooks(broker->logs, &hooks);
   struct coordinator_options groups = {
       .broker_id = broker->id,
@@ -285,6 +289,7 @@ static void broker_make_replicas(struct broker *broker)
       .workers = broker->worker_loops,
       .worker_count = workers,
   };
+  events_of_groups(&broker->events, &groups);
   broker->coordinator = coordinator_new(&groups);
   atomic_store_explicit(&broker->api.coordinator, broker->coordinator, memory_order_release);
   broker->api.replicas = broker->replicas;
@@ -327,6 +332,7 @@ static int broker_load(struct broker *broker)
                                        .controller = broker->controller,
                                        .logs = broker->logs,
                                        .policies = &broker->policies,
+                                       .events = &broker->events,
                                        .server = broker->server};
   broker->reloader = reloader_new(&reloader);
   TRY(event_loop_start(&broker->control));
@@ -385,6 +391,7 @@ static int broker_build(struct broker *broker)
   TRY(scripting_start(&broker->scripting, &broker->script));
   TRY(server_accept(broker->server));
   scripting_serve(&broker->scripting, broker->script);
+  events_serve(&broker->events);
   reloader_start(broker->reloader, broker->script);
   return 0;
 }
@@ -425,6 +432,7 @@ int broker_stop(struct broker *broker)
   scripting_stop(&broker->scripting);
   script_stop(broker->script);
   if (broker->server != NULL) {
+    policies_hurry(&broker->policies, BROKER_DRAIN_MS);
     server_drain(broker->server, BROKER_DRAIN_MS);
   }
   policies_stop(&broker->policies);
@@ -458,6 +466,7 @@ int broker_stop(struct broker *broker)
   if (broker->store != NULL) {
     metastore_close(broker->store);
   }
+  events_destroy(&broker->events);
   if (broker->has_metadata) {
     metadata_cache_destroy(&broker->metadata);
   }

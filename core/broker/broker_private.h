@@ -13,6 +13,7 @@
 #include "base/epoch.h"
 #include "base/error.h"
 #include "broker/adoption.h"
+#include "broker/events.h"
 #include "broker/measure.h"
 #include "broker/own_configs.h"
 #include "broker/policies.h"
@@ -53,6 +54,7 @@ struct broker {
   struct metadata_cache metadata;                           ///< the image in memory
   bool has_metadata;                                        ///< `metadata` was created
   struct policies policies;                                 ///< functions of the configuration
+  struct events events;                                     ///< what hooks are told
   struct replica_manager *replicas;                         ///< partitions
   struct controller *controller;                            ///< topic changes
   struct coordinator *coordinator;                          ///< groups

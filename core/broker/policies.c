@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "lua/config.h"
+#include "os/clock.h"
 #include "policy/hooks.h"
 #include "policy/runner.h"
 #include "policy/segments.h"
@@ -27,6 +28,13 @@ void policies_reload(struct policies *policies, const struct lua_config *config)
 {
   policies_publish(policies, config);
   policy_runners_reload(policies->runners);
+}
+
+void policies_hurry(struct policies *policies, int64_t ms)
+{
+  if (policies->runners != NULL) {
+    policy_runners_hurry(policies->runners, clock_mono_ms() + ms);
+  }
 }
 
 void policies_stop(struct policies *policies)

@@ -3,6 +3,8 @@
 // The functions of the configuration at work: the set that all threads read, and the threads that run them.
 #pragma once
 
+#include <stdint.h>
+
 #include "policy/policy.h"
 
 struct event_loop;
@@ -27,6 +29,9 @@ void policies_start(struct policies *policies, const struct lua_config *config, 
 
 /// Puts those of another configuration in force. Control thread.
 void policies_reload(struct policies *policies, const struct lua_config *config);
+
+/// The broker stops, and waits so long for what is under way. Any thread.
+void policies_hurry(struct policies *policies, int64_t ms);
 
 /// Waits for what is under way. When no request comes any more, while the loops run.
 void policies_stop(struct policies *policies);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/slog.h"
+#include "broker/events.h"
 #include "broker/memory_share.h"
 #include "broker/options.h"
 #include "broker/policies.h"
@@ -354,6 +355,7 @@ static void reload_changed(struct controller_reload *change)
     slog_warn("%s", reloader->wanted->warnings[i]);
   }
   reload_report_log(report, options->config_file);
+  events_reloaded(reloader->settings.events, options->config_file);
   if (!options->has_log_level) {
     slog_set_level(level); // less than before: after what the reload has to say
   }

@@ -22,6 +22,7 @@
 struct broker_options;
 struct controller;
 struct event_loop;
+struct events;
 struct log_manager;
 struct policies;
 struct pool;
@@ -49,6 +50,7 @@ struct reloader_settings {
   struct controller *controller;        ///< of topics and configs
   struct log_manager *logs;             ///< whose reserve may change
   struct policies *policies;            ///< functions
+  struct events *events;                ///< hooks are told of a reload
   struct server *server;                ///< whose limits may change
 };
 

@@ -64,18 +64,24 @@ static void scripting_wake(void *arg)
 /// An evaluation that the main thread waits for.
 struct scripting_load {
   struct script_load base; ///< what is asked for
+  struct script *script;   ///< who does it
   sem_t done;              ///< posted when it has ended
 };
 
+/// On the script thread.
 static void scripting_loaded(struct script_load *base)
 {
-  sem_post(&CONTAINER_OF(base, struct scripting_load, base)->done);
+  struct scripting_load *load = CONTAINER_OF(base, struct scripting_load, base);
+  if (base->error[0] == '\0') {
+    script_commit_here(load->script);
+  }
+  sem_post(&load->done);
 }
 
 /// Puts the functions of the configuration in force.
 static int scripting_load(const struct scripting *parts, struct script *script)
 {
-  struct scripting_load load = {.base.done = scripting_loaded};
+  struct scripting_load load = {.base.done = scripting_loaded, .script = script};
   sem_init(&load.done, 0, 0);
   script_load(script, parts->options->config->policies, &load.base);
   while (sem_wait(&load.done) != 0) {
@@ -84,7 +90,6 @@ static int scripting_load(const struct scripting *parts, struct script *script)
   if (load.base.error[0] != '\0') {
     return error_set(ERR_SCRIPT, "%s", load.base.error);
   }
-  script_commit(script);
   return 0;
 }
 

@@ -81,6 +81,9 @@ void classic_set_state(struct classic_group *classic, enum classic_state state, 
       classic_end_beat(CONTAINER_OF(node, struct classic_member, link));
     }
   }
+  if (state != classic->state && (state == CLASSIC_STABLE || state == CLASSIC_EMPTY)) {
+    group_tell_change(classic->group, state == CLASSIC_EMPTY, classic->generation, classic->member_count);
+  }
   classic->state = state;
   classic->state_ms = group_wall_ms(classic->shard, now_ms);
 }

@@ -88,6 +88,9 @@ static int replay_assignment_epoch(struct group_shard *shard, struct wire_string
   arena_destroy(&scratch);
   if (result == 0) {
     struct consumer_group *consumer = consumer_obtain(group_obtain(shard, id));
+    if (consumer->assignment_epoch != message.assignment_epoch && consumer->member_count > 0) {
+      group_tell_change(consumer->group, false, message.assignment_epoch, consumer->member_count);
+    }
     consumer->assignment_epoch = message.assignment_epoch;
     consumer->assignment_ms = message.assignment_timestamp;
   }
@@ -114,7 +117,11 @@ static int replay_member(struct group_shard *shard, struct wire_string id, struc
     struct consumer_member *member = replay_find(shard, id, member_id);
     if (member != NULL) {
       member->consumer->is_regex_known = false;
-      consumer_member_remove(member->consumer, member_id);
+      struct consumer_group *consumer = member->consumer;
+      consumer_member_remove(consumer, member_id);
+      if (consumer->member_count == 0) {
+        group_tell_change(consumer->group, true, consumer->epoch, 0);
+      }
     }
     return 0;
   }

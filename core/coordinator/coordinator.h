@@ -17,6 +17,7 @@
 
 struct coordinator;
 struct event_loop;
+struct group_change;
 struct group_request;
 struct metadata_cache;
 struct metadata_image;
@@ -35,6 +36,9 @@ struct coordinator_options {
   struct pool *pool;                 ///< for loading
   struct event_loop *const *workers; ///< the workers' loops
   int worker_count;                  ///< how many
+  /// Told of what has happened to a group (coordinator/shard.h), on its worker; NULL: nobody
+  void (*changed)(void *arg, const struct group_change *change);
+  void *changed_arg; ///< for it
 };
 
 /// Owned: coordinator_delete().

@@ -72,6 +72,14 @@ static int64_t topics_wall_ms(void *arg)
   return event_loop_wall_ms(worker->loop);
 }
 
+static void topics_changed(void *arg, const struct group_change *change)
+{
+  const struct coordinator_options *options = &((struct coordinator_worker *)arg)->coordinator->options;
+  if (options->changed != NULL) {
+    options->changed(options->changed_arg, change);
+  }
+}
+
 void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topics *topics)
 {
   *topics = (struct group_shard_topics){
@@ -82,6 +90,7 @@ void coordinator_topics(struct coordinator_worker *arg, struct group_shard_topic
       .version = topics_version,
       .settings = topics_settings,
       .wall_ms = topics_wall_ms,
+      .changed = topics_changed,
   };
 }
 

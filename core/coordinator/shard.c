@@ -292,6 +292,7 @@ void group_shard_loaded(struct group_shard *shard, int64_t now_ms)
       }
     }
   }
+  shard->is_loaded = true;
   shard_expiry_start(shard, now_ms);
 }
 
@@ -337,4 +338,20 @@ void group_shard_stop(struct group_shard *shard, int16_t error)
 void group_shard_count(const struct group_shard *shard, struct group_shard_counts *counts)
 {
   *counts = (struct group_shard_counts){.groups = shard->group_count, .offsets = shard->offset_count};
+}
+
+void group_tell_change(const struct group *group, bool is_empty, int32_t generation, int32_t members)
+{
+  const struct group_shard *shard = group->shard;
+  if (!shard->is_loaded || shard->topics.changed == NULL) {
+    return;
+  }
+  struct group_change change = {
+      .group = group->id,
+      .type = group->kind == GROUP_CONSUMER ? "consumer" : "classic",
+      .is_empty = is_empty,
+      .generation = generation,
+      .members = members,
+  };
+  shard->topics.changed(shard->topics.arg, &change);
 }

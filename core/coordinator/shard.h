@@ -52,6 +52,15 @@ struct group_consumer_settings {
   int32_t assignment_interval_ms; ///< consumer.assignment.interval.ms
 };
 
+/// Something that has happened to a group.
+struct group_change {
+  const char *group;  ///< its id, NUL-terminated; borrowed during the call
+  const char *type;   ///< "classic" or "consumer"
+  bool is_empty;      ///< its last member has left; otherwise it has another assignment
+  int32_t generation; ///< of a classic group; of others the epoch of the assignment
+  int32_t members;    ///< how many it has
+};
+
 /// What a shard asks about the world; the answers may differ from call to call.
 struct group_shard_topics {
   void *arg; ///< first argument
@@ -67,6 +76,8 @@ struct group_shard_topics {
   void (*settings)(void *arg, const char *group, int32_t length, struct group_consumer_settings *out);
   /// The wall clock, ms since 1970, which may step: what is noted for years goes by it. NULL: the time of each call.
   int64_t (*wall_ms)(void *arg);
+  /// Told of what has happened to a group, not of what is read while loading. NULL: nobody.
+  void (*changed)(void *arg, const struct group_change *change);
 };
 
 /// Makes an empty shard.

@@ -131,6 +131,9 @@ struct group *group_obtain(struct group_shard *shard, struct wire_string id);
 /// otherwise does nothing. Returns true when it is gone.
 bool group_release_if_unused(struct group *group);
 
+/// Tells whoever wants to know that a group has another assignment, or no member any more.
+void group_tell_change(const struct group *group, bool is_empty, int32_t generation, int32_t members);
+
 /// The request is answered: out with it. Its response is filled in.
 void group_answer(struct group_shard *shard, struct group_request *request);
 

@@ -58,6 +58,7 @@ struct group_shard {
   struct list writes;   ///< writes not yet taken, oldest first
   struct list taken;    ///< writes under way, oldest first
   struct list searches; ///< searches not yet taken, oldest first
+  bool is_loaded;       ///< group_shard_loaded() was called
   bool is_stopped;      ///< group_shard_stop() was called
   int16_t stop_error;   ///< what whoever comes is told
 

@@ -66,6 +66,7 @@ struct log_deleted {
   int64_t due_ms;           ///< wall time from which on the files may go
   int64_t size_bytes;       ///< size of the .log file
   int64_t base_offset;      ///< first offset the segment could hold
+  bool is_replaced;         ///< by a cleaned one with the same records, or some of them
   char *stem;               ///< path without suffix: <dir>/<base offset>; owned by this struct
 };
 

@@ -88,11 +88,17 @@ struct log_manager_hooks {
   /// The manager has flushed a log that acknowledges by what is on disk (flush.messages): more may be acknowledged now.
   /// Called on pool threads.
   void (*log_flushed)(void *arg, void *owner, struct log *log);
-  /// Whether somebody else decides what retention deletes from a log: then it has been asked to, and log_delete_before()
-  /// is its business. Called on pool threads, inside the epoch, in each pass.
+  /// Whether somebody else decides what retention deletes from a log: then it has been asked to, and
+  /// log_delete_before() is its business. Called on pool threads, inside the epoch, in each pass.
   bool (*retention)(void *arg, void *owner, struct log *log, int64_t high_watermark);
   void *retention_arg; ///< for `retention`
-  void *arg;           ///< for all others
+  /// Told of what has happened to whoever wants to know; any thread, also while an appender is held. `topic` and texts
+  /// are borrowed during the call.
+  void (*rolled)(void *arg, const char *topic, int32_t partition, int64_t base_offset);
+  void (*segment_deleted)(void *arg, const char *topic, int32_t partition, int64_t base_offset, int64_t size_bytes);
+  void (*dir_failed)(void *arg, const char *path, const char *why);
+  void *told_arg; ///< for these three
+  void *arg;      ///< for all others
 };
 
 /// What the directories' meta.properties say, all of which agree.

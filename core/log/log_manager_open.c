@@ -73,6 +73,9 @@ void log_manager_fail(struct log_manager *mgr, struct log_dir *dir, int cause)
   }
   const char *why = error_last()->code == cause ? error_last()->message : error_text(cause);
   slog_error("data directory %s is offline until the next start: %s", dir->path, why);
+  if (mgr->hooks.dir_failed != NULL) {
+    mgr->hooks.dir_failed(mgr->hooks.told_arg, dir->path, why);
+  }
   size_t count = 0;
   struct log_entry **entries = log_entries_take(mgr, dir, &count);
   for (size_t i = 0; i < count && mgr->hooks.log_failed != NULL; i++) {

@@ -207,6 +207,9 @@ void log_manager_on_rolled(void *arg, struct log *log, int64_t offset)
 {
   struct log_entry *entry = arg;
   struct log_manager *mgr = entry->mgr;
+  if (mgr->hooks.rolled != NULL) {
+    mgr->hooks.rolled(mgr->hooks.told_arg, entry->topic, entry->partition, log_active_base_offset(log));
+  }
   if (log_get_config(log)->flush_messages == 1) {
     return; // the append that rolled is flushed by who waits for it (replica/flush.h)
   }
@@ -239,6 +242,10 @@ bool log_manager_submit(struct log_manager *mgr, struct pool_job *job, void (*wo
 void log_manager_on_deleted(void *arg, struct log_deleted *deleted)
 {
   struct log_entry *entry = arg;
+  const struct log_manager_hooks *hooks = &entry->mgr->hooks;
+  if (hooks->segment_deleted != NULL && !deleted->is_replaced) {
+    hooks->segment_deleted(hooks->told_arg, entry->topic, entry->partition, deleted->base_offset, deleted->size_bytes);
+  }
   deletion_add_segment(&entry->mgr->deletions, deleted);
 }
 

@@ -62,6 +62,7 @@ int log_delete_files(struct log *log, int64_t base_offset, int64_t size, int64_t
   deleted->due_ms = delay_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + delay_ms;
   deleted->size_bytes = size;
   deleted->base_offset = base_offset;
+  deleted->is_replaced = is_replaced;
   deleted->stem = segment_path(log_dir(log), base_offset, "");
   if (log->on_deleted != NULL) {
     log->on_deleted(log->arg, deleted);

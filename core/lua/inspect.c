@@ -22,6 +22,7 @@
 #include "lua/value.h"
 #include "metadata/image.h"
 #include "network/connection_list.h"
+#include "policy/policy.h"
 #include "replica/compaction.h"
 #include "replica/inspect.h"
 
@@ -57,6 +58,7 @@ static void set_known(struct lua_State *vm, const char *name, int64_t value)
 
 struct segments_call {
   struct script_call base;              ///< what Lua waits for
+  bool has_policy;                      ///< a function decides on retention
   struct replica_inspection inspection; ///< question and answer
 };
 
@@ -144,7 +146,8 @@ static void push_view(struct lua_State *vm, const struct replica_view *view)
 
 static int segments_push(struct script_call *base, struct lua_State *vm)
 {
-  const struct replica_inspection *seen = &CONTAINER_OF(base, struct segments_call, base)->inspection;
+  const struct segments_call *call = CONTAINER_OF(base, struct segments_call, base);
+  const struct replica_inspection *seen = &call->inspection;
   if (seen->result < 0) {
     bool is_topic = seen->result == ERR_NOT_FOUND;
     lua_pushnil(vm);
@@ -152,7 +155,8 @@ static int segments_push(struct script_call *base, struct lua_State *vm)
     lua_pushinteger(vm, seen->partition_count);
     return 3;
   }
-  lua_createtable(vm, seen->count, 3);
+  lua_createtable(vm, seen->count, 4);
+  set_bool(vm, "has_policy", call->has_policy);
   lua_value_set_int64(vm, "now", seen->now_ms);
   lua_value_set_int64(vm, "partition_count", seen->partition_count);
   set_known(vm, "next_pass", seen->next_pass_ms);
@@ -184,6 +188,8 @@ static int native_segments(lua_State *vm)
   luaL_argcheck(vm, partition >= -1 && partition <= INT32_MAX, 2, "a partition's number or -1 expected");
   struct segments_call *call = mem_zalloc(sizeof *call);
   call->base = (struct script_call){.push = segments_push, .free = segments_free};
+  const struct policy_topic *found = policy_set_topic(policy_cache_get(inspect->policies), topic, strlen(topic));
+  call->has_policy = found != NULL && found->retention != NULL;
   int results = script_call_start(vm, script, &call->base);
   replica_inspect(&call->inspection, inspect->replicas, inspect->metadata, inspect->pool, topic, (int32_t)partition,
                   event_loop_current(), segments_done);

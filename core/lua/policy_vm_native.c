@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/error.h"
 #include "lua/policy_vm_private.h"
@@ -355,38 +354,6 @@ static int native_reject(lua_State *vm)
   return lua_error(vm);
 }
 
-/// The argument of a hash; nil is as empty, so that records without a key have a partition, too.
-static const char *native_hashed(lua_State *vm, size_t *size)
-{
-  *size = 0;
-  int type = lua_type(vm, 1);
-  if (type == LUA_TSTRING || type == LUA_TNUMBER) {
-    return lua_tolstring(vm, 1, size);
-  }
-  if (type != LUA_TNIL) {
-    native_raise(vm, 1, "a hash is made of a string, or of nil as of an empty one");
-  }
-  return "";
-}
-
-// hash(text) -> number
-static int native_hash(lua_State *vm)
-{
-  size_t size = 0;
-  const char *text = native_hashed(vm, &size);
-  lua_pushnumber(vm, policy_vm_hash((const uint8_t *)text, size));
-  return 1;
-}
-
-// crc32(text) -> number
-static int native_crc32(lua_State *vm)
-{
-  size_t size = 0;
-  const char *text = native_hashed(vm, &size);
-  lua_pushnumber(vm, (lua_Number)crc32_z(0, (const Bytef *)text, size));
-  return 1;
-}
-
 // ---- for the compiled state ----
 
 // record() -> record, headers() -> headers: objects for the record at hand
@@ -405,17 +372,9 @@ static int native_headers(lua_State *vm)
 void policy_vm_push_natives(struct lua_State *vm, struct policy_call *call)
 {
   static const luaL_Reg functions[] = {
-      {"first", native_first},
-      {"choose", native_choose},
-      {"sieve", native_sieve},
-      {"decide", native_decide},
-      {"emit", native_emit},
-      {"reject", native_reject},
-      {"hash", native_hash},
-      {"crc32", native_crc32},
-      {"record", native_record},
-      {"headers", native_headers},
-      {"set_headers", native_set_headers},
+      {"first", native_first},   {"choose", native_choose},   {"sieve", native_sieve},
+      {"decide", native_decide}, {"emit", native_emit},       {"reject", native_reject},
+      {"record", native_record}, {"headers", native_headers}, {"set_headers", native_set_headers},
   };
   lua_newtable(vm);
   int natives = lua_gettop(vm);

@@ -137,6 +137,9 @@ void script_load(struct script *script, const struct policy_set *set, struct scr
 /// Puts what was loaded in force, all at once: timers of before end. Any thread, after `done` without an error.
 void script_commit(struct script *script);
 
+/// The same at once, from within the `done` of a load without a loop of its own.
+void script_commit_here(struct script *script);
+
 /// Forgets what was loaded instead.
 void script_discard(struct script *script);
 

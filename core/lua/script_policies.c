@@ -170,7 +170,7 @@ static uint32_t script_hooks_of(const struct policy_set *set)
   return mask;
 }
 
-static void script_put_in_force(struct script *script)
+void script_commit_here(struct script *script)
 {
   script_drop_set(&script->previous);
   script->previous = script->current;
@@ -185,7 +185,7 @@ static void script_put_in_force(struct script *script)
 static void script_order_commit(struct mail *mail)
 {
   struct script_order *order = CONTAINER_OF(mail, struct script_order, mail);
-  script_put_in_force(order->script);
+  script_commit_here(order->script);
   mem_free(order);
 }
 
@@ -254,7 +254,7 @@ static void script_restored(struct script_load *load)
 {
   struct script *script = load->script;
   if (load->error[0] == '\0') {
-    script_put_in_force(script);
+    script_commit_here(script);
   } else {
     slog_error("hooks and timers do not run, and what is asked is refused: %s", load->error);
     script_drop_set(&script->wanted);
@@ -304,7 +304,11 @@ static void script_on_wake(struct mail *mail)
       script_enter(script, "ask", script_push_ask, ask);
     }
   }
-  if (script->state != NULL && !script->is_stopping) {
+  if (!script_set_is_needed(script->current.set)) {
+    for (struct hook_told *told = hooks_next_told(hooks); told != NULL; told = hooks_next_told(hooks)) {
+      hook_told_delete(told);
+    }
+  } else if (script->state != NULL && !script->is_stopping) {
     script_enter(script, "told", NULL, NULL);
   }
 }

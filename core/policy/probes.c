@@ -108,6 +108,7 @@ struct probe_ask *probes_ask_new(struct probes *probes, const uint8_t *body, siz
   ask->probes = probes;
   ask->body = probes_copy(body, body_size);
   ask->body_size = kept;
+  ask->has_room = true;
   list_create(&ask->node);
   list_create(&ask->owner_node);
   return ask;
@@ -124,12 +125,22 @@ bool probes_ask(struct probe_ask *ask)
   return true;
 }
 
-void probe_ask_delete(struct probe_ask *ask)
+/// Functions have it no more: its body and its room are for others.
+static void probe_ask_release(struct probe_ask *ask)
 {
-  if (ask != NULL) {
+  if (ask->has_room) {
     struct probes_room room = probes_ask_room(ask->probes);
     probes_give_back(&room, ask->body_size);
     mem_free(ask->body);
+    ask->body = NULL;
+    ask->has_room = false;
+  }
+}
+
+void probe_ask_delete(struct probe_ask *ask)
+{
+  if (ask != NULL) {
+    probe_ask_release(ask);
     mem_free(ask->answer);
     mem_free(ask);
   }
@@ -139,6 +150,7 @@ static void probe_ask_came_back(struct mail *mail)
 {
   struct probe_ask *ask = CONTAINER_OF(mail, struct probe_ask, mail);
   ask->is_back = true;
+  probe_ask_release(ask);
   ask->returned(ask);
 }
 

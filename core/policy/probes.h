@@ -90,6 +90,7 @@ struct probe_ask {
   char address[PROBES_TEXT_SIZE];   ///< of the client, with its port
   uint8_t *body;                    ///< owned; NULL: it is larger than PROBES_BODY_MAX
   size_t body_size;                 ///< bytes
+  bool has_room;                    ///< it counts among those that functions have
   struct event_loop *home;          ///< the worker's loop
 
   // The script thread's.

@@ -48,7 +48,7 @@ static void produce_free(struct policy_produce *op)
 {
   for (int32_t i = 0; i < op->part_count; i++) {
     struct policy_part *part = &op->parts[i];
-    record_buffer_destroy(&part->rewritten);
+    policy_runners_give_buffer(op->runners, &part->rewritten);
     policy_extra_free(part->extras, part->extra_count);
     mem_free(part->message);
     arena_destroy(&part->arena);
@@ -59,7 +59,7 @@ static void produce_free(struct policy_produce *op)
   mem_free(op->parts);
   mem_free(op->chosen);
   record_buffer_destroy(&op->packed);
-  record_buffer_destroy(&op->split);
+  policy_runners_give_buffer(op->runners, &op->split);
   arena_destroy(&op->arena);
   if (op->topic != NULL) {
     metadata_topic_unref(op->topic);
@@ -371,6 +371,8 @@ static int produce_divide(struct policy_produce *op, const struct batch_records 
       .limit_bytes = is_transformed ? (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO
                                     : (size_t)op->rules.max_message_bytes,
   };
+  record_buffer_destroy(&split->out); // of a batch that could not be divided
+  policy_runners_take_buffer(op->runners, &split->out);
   TRY(batch_split(split, records, op->chosen, op->topic->partition_count, op->addressed->index, &packing));
   op->split = split->out;
   split->out = (struct record_buffer){0};

@@ -147,6 +147,9 @@ static int emit_find_topic(struct emit *emit, const struct metadata_image *image
   if (topic->is_internal) {
     return emit_fail(emit, ERR_POLICY_VIOLATION, name, "the topic is the broker's own");
   }
+  if (topic->source != NULL) {
+    return emit_fail(emit, ERR_POLICY_VIOLATION, name, "it is a view, which is only read");
+  }
   if (emit->topic_count == EXTRA_TOPICS_MAX) {
     return emit_fail(emit, ERR_POLICY_VIOLATION, name, "these are too many topics for one batch");
   }

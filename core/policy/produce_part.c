@@ -157,6 +157,7 @@ static int part_rewrite(struct policy_part *part, const struct policy *transform
     }
   }
   struct batch_packing packing = policy_part_packing(part);
+  policy_runners_take_buffer(part->op->runners, &part->rewritten);
   int result = batch_rewrite(records, is_gone, edits, &packing, &part->rewritten);
   if (result < 0) {
     policy_part_fail(part, result, result == ERR_BATCH_TOO_LARGE ? "what the transform made is too large" : NULL);

@@ -35,6 +35,10 @@ static void *runner_run(void *arg);
 static void runners_unref(struct policy_runners *runners)
 {
   if (atomic_fetch_sub_explicit(&runners->refs, 1, memory_order_acq_rel) == 1) {
+    while (runners->spare_count > 0) {
+      record_buffer_destroy(&runners->spare[--runners->spare_count]);
+    }
+    pthread_mutex_destroy(&runners->spare_lock);
     pthread_mutex_destroy(&runners->lock);
     pthread_cond_destroy(&runners->ended);
     mem_free(runners);
@@ -102,7 +106,7 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   thread->version = runner->version;
   pthread_mutex_unlock(&runner->lock);
   struct policy_vm *vm = NULL;
-  int result = runner_needs_vm(runner, set) ? set->new_vm(set, &vm) : 0;
+  int result = set != NULL && runner_needs_vm(runner, set) ? set->new_vm(set, &vm) : 0;
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,
@@ -320,10 +324,12 @@ struct policy_runners *policy_runners_new(int count, struct event_loop *control,
   CHECK(count > 0);
   struct policy_runners *runners = mem_zalloc(sizeof *runners + (size_t)(count + 1) * sizeof runners->runners[0]);
   atomic_init(&runners->refs, 1);
+  atomic_init(&runners->hurry_ms, INT64_MAX);
   runners->control = control;
   runners->cache = cache;
   runners->count = count;
   pthread_mutex_init(&runners->lock, NULL);
+  pthread_mutex_init(&runners->spare_lock, NULL);
   pthread_cond_init(&runners->ended, NULL);
   for (int i = 0; i <= count; i++) {
     struct policy_runner *runner = &runners->runners[i];
@@ -375,6 +381,11 @@ static void runners_wait_slow(struct policy_runners *runners)
     }
     runners_wait_ended(runners, RUNNER_SLOW_WAIT_MS);
   }
+}
+
+void policy_runners_hurry(struct policy_runners *runners, int64_t at_ms)
+{
+  atomic_store_explicit(&runners->hurry_ms, at_ms, memory_order_relaxed);
 }
 
 void policy_runners_stop(struct policy_runners *runners)
@@ -488,6 +499,33 @@ int policy_runners_submit_slow(struct policy_runners *runners, struct policy_job
   }
   pthread_mutex_unlock(&runner->lock);
   return result;
+}
+
+void policy_runners_take_buffer(struct policy_runners *runners, struct record_buffer *buffer)
+{
+  *buffer = (struct record_buffer){0};
+  pthread_mutex_lock(&runners->spare_lock);
+  if (runners->spare_count > 0) {
+    *buffer = runners->spare[--runners->spare_count];
+  }
+  pthread_mutex_unlock(&runners->spare_lock);
+}
+
+void policy_runners_give_buffer(struct policy_runners *runners, struct record_buffer *buffer)
+{
+  bool is_kept = false;
+  if (buffer->capacity > 0 && buffer->capacity <= RUNNERS_SPARE_BYTES_MAX) {
+    pthread_mutex_lock(&runners->spare_lock);
+    is_kept = runners->spare_count < RUNNERS_SPARE;
+    if (is_kept) {
+      runners->spare[runners->spare_count++] = *buffer;
+    }
+    pthread_mutex_unlock(&runners->spare_lock);
+  }
+  if (!is_kept) {
+    record_buffer_destroy(buffer);
+  }
+  *buffer = (struct record_buffer){0};
 }
 
 int policy_runners_lost(const struct policy_runners *runners)

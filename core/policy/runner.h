@@ -40,7 +40,7 @@ struct policy_runners;
 
 enum {
   POLICY_STUCK_MS = 700,           ///< a record that takes longer is stuck, or twice its set's budget if that is more
-  POLICY_STUCK_USED_MS = 200,      ///< provided that the thread had that much of a processor in that time; or
+  POLICY_STUCK_USED_MS = 100,      ///< provided that the thread had that much of a processor in that time; or
   POLICY_STUCK_WAITING_MS = 10000, ///< if it had less: it waits for something (`unsafe`), or the machine is overloaded
   POLICY_LOST_MAX = 8,             ///< lost threads from which on a policy that loses one more is switched off
 };
@@ -89,6 +89,10 @@ struct policy_job {
 /// @param cache    where new sets are found
 struct policy_runners *policy_runners_new(int count, struct event_loop *control, struct policy_cache *cache);
 
+/// The broker stops: calls that are under way at `at_ms` (clock_mono_ms()) are given up, however they progress. Any
+/// thread.
+void policy_runners_hurry(struct policy_runners *runners, int64_t at_ms);
+
 /// Waits for jobs under way, but not for lost ones. When nobody submits any more, while the loops run. NULL is fine.
 void policy_runners_stop(struct policy_runners *runners);
 
@@ -132,6 +136,13 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
 /// The same for policy_vm_class.segment, with a time that counts what it waits for.
 int policy_job_segment(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
                        const struct policy_segment *segment, bool *goes, struct policy_failure *failure);
+
+/// Memory for a batch that goes from a runner to an appender, and comes back from another thread: what was given back,
+/// or an empty buffer. Its pages are there already, which those of a fresh one are not. Any thread.
+void policy_runners_take_buffer(struct policy_runners *runners, struct record_buffer *buffer);
+
+/// Gives it back; the buffer may hold nothing afterwards.
+void policy_runners_give_buffer(struct policy_runners *runners, struct record_buffer *buffer);
 
 /// Threads that did not come back so far, and have not yet. Any thread.
 int policy_runners_lost(const struct policy_runners *runners);

@@ -13,6 +13,11 @@
 #include "event/timer.h"
 #include "policy/runner.h"
 
+enum {
+  RUNNERS_SPARE = 32,                   ///< buffers that are kept
+  RUNNERS_SPARE_BYTES_MAX = 512 * 1024, ///< of which none is larger
+};
+
 enum policy_job_state { JOB_WAITS, JOB_RUNS, JOB_CALLS, JOB_DONE, JOB_ABANDONED };
 
 struct policy_runner;
@@ -57,21 +62,25 @@ struct policy_runner {
 };
 
 struct policy_runners {
-  _Atomic(int) refs;              ///< the owner's, and one for each thread
-  _Atomic(int) lost;              ///< threads that have not come back
-  _Atomic(bool) is_needed;        ///< see policy_runners_are_needed()
-  _Atomic(bool) is_watching;      ///< the timer runs, or the mail that starts it is on its way
-  bool has_policies;              ///< the latest set has some of the user's. Control thread
-  pthread_mutex_t lock;           ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
-  pthread_cond_t ended;           ///< `alive` has changed
-  int alive;                      ///< threads that serve a queue
-  bool is_stopped;                ///< what lost threads have stays with them
-  struct event_loop *control;     ///< whose timer watches
-  struct policy_cache *cache;     ///< where sets are found
-  struct timer watch;             ///< looks. Control thread
-  struct mail watch_mail;         ///< has it started
-  int count;                      ///< runners that are partitions' homes
-  struct policy_runner runners[]; ///< those, and the slow one behind them
+  _Atomic(int) refs;          ///< the owner's, and one for each thread
+  _Atomic(int) lost;          ///< threads that have not come back
+  _Atomic(bool) is_needed;    ///< see policy_runners_are_needed()
+  _Atomic(bool) is_watching;  ///< the timer runs, or the mail that starts it is on its way
+  _Atomic(int64_t) hurry_ms;  ///< monotonic time from which on no call may last; INT64_MAX: while it progresses
+  bool has_policies;          ///< the latest set has some of the user's. Control thread
+  pthread_mutex_t lock;       ///< guards `alive` and `is_stopped`; held while a lost thread gives back its job
+  pthread_cond_t ended;       ///< `alive` has changed
+  int alive;                  ///< threads that serve a queue
+  bool is_stopped;            ///< what lost threads have stays with them
+  struct event_loop *control; ///< whose timer watches
+  struct policy_cache *cache; ///< where sets are found
+  pthread_mutex_t spare_lock; ///< guards `spare`. A leaf
+  struct record_buffer spare[RUNNERS_SPARE]; ///< memory to use again, owned
+  int spare_count;                           ///< how many
+  struct timer watch;                        ///< looks. Control thread
+  struct mail watch_mail;                    ///< has it started
+  int count;                                 ///< runners that are partitions' homes
+  struct policy_runner runners[];            ///< those, and the slow one behind them
 };
 
 /// Starts a thread for the queue. Holding the runner's lock.

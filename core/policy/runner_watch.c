@@ -51,7 +51,8 @@ static void runner_abandon(struct policy_runners *runners, struct policy_runner 
 }
 
 /// Whether a thread's call makes no progress any more. Holding the runner's lock.
-static bool runner_is_stuck(struct policy_runner *runner, int64_t now_ms, int64_t *stuck_ms)
+static bool runner_is_stuck(const struct policy_runners *runners, struct policy_runner *runner, int64_t now_ms,
+                            int64_t *stuck_ms)
 {
   const struct runner_thread *thread = runner->thread;
   struct runner_look *look = &runner->look;
@@ -70,7 +71,7 @@ static bool runner_is_stuck(struct policy_runner *runner, int64_t now_ms, int64_
                                  .record = record,
                                  .since_ms = now_ms,
                                  .used_ms = used_ms};
-    return false;
+    return now_ms >= atomic_load_explicit(&runners->hurry_ms, memory_order_relaxed);
   }
   // A budget is processor time, and the VM sees to it itself where it can.
   int64_t budget_ms = thread->set->budget_ms;
@@ -87,7 +88,7 @@ static bool runner_look(struct policy_runners *runners, struct policy_runner *ru
   pthread_mutex_lock(&runner->lock);
   int64_t stuck_ms = 0;
   if (runner->thread != NULL) {
-    if (runner_is_stuck(runner, now_ms, &stuck_ms)) {
+    if (runner_is_stuck(runners, runner, now_ms, &stuck_ms)) {
       runner_abandon(runners, runner, stuck_ms);
     }
   } else if (!list_is_empty(&runner->queue) && runner_start(runners, runner) < 0) {

@@ -5,6 +5,7 @@ local clients = require "spec.support.client"
 local configs = require "spec.support.configs"
 local groups = require "spec.support.group"
 local messages = require "spec.unit.record.messages"
+local process = require "spec.support.process"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
@@ -27,6 +28,7 @@ topic "masked" {
   end,
 }
 topic "broken" { transform_fetch = function() error "it breaks" end }
+topic "sender" { transform = function(record) emit("orders.all", record) return record end }
 view("orders.eu", { from = "orders", where = function(record) return record.key == "eu" end })
 view("orders.all", { from = "orders" })
 view("orders.none", { from = "orders", where = function() return false end })
@@ -68,6 +70,12 @@ describe("a view", function()
   teardown(function()
     client:close()
     assert.equal(0, broker:stop())
+  end)
+
+  it("is no topic that a transform may emit to", function()
+    local answer = requests.produce(client, requests.find(client, "sender"), pairs_of { "eu=a" })
+    assert.equal(POLICY_VIOLATION, answer.error_code)
+    assert.is_truthy(answer.error_message:find("emit to orders.all: it is a view, which is only read", 1, true))
   end)
 
   it("is a topic with an id of its own and the partitions of its source", function()
@@ -219,6 +227,37 @@ describe("a view", function()
     assert.same({ ["orders.eu"] = { [0] = 0 } }, groups.commit(client, "g", { ["orders.eu"] = { [0] = 3 } }))
     assert.same({ [0] = { offset = 3, metadata = "", code = 0 } }, groups.committed(client, "g")["orders.eu"])
     assert.is_nil(groups.committed(client, "g")["orders"])
+  end)
+
+  it("is read by librdkafka over megabytes without a record, and goes on where its group was", function()
+    local source, noise = requests.create(client, "late"), records.noise(900000, 7)
+    for i = 1, 14 do
+      append(client, source, batch { records = { { key = "us", value = noise }, { key = i == 14 and "eu" or "us", value = "x" } } })
+    end
+    local function consume(...)
+      local line = { brokers.PROGRAM, "consume", "-e", "-g", "rd", ... }
+      local status, out, err = process.start(line, { env = { LUKA_BROKER = "127.0.0.1:" .. broker.port } }):wait()
+      return { out, err, status }
+    end
+    assert.same({ "27 x\n", "", 0 }, consume("-f", "%o %s\\n", "late.view"))
+    assert.same({ "", "", 0 }, consume "late.view")
+    requests.delete(client, source)
+  end)
+
+  it("can be subscribed to by a group of either protocol, by a regular expression too", function()
+    local answer
+    clients.wait_until("the group has its partitions", function()
+      answer = client:ask("ConsumerGroupHeartbeat", 1, { group_id = "kip848", member_id = "one", member_epoch = answer and
+        answer.member_epoch or 0, instance_id = wire.NULL, rack_id = wire.NULL, rebalance_timeout_ms = 30000,
+        subscribed_topic_names = {}, subscribed_topic_regex = "orders[.]e.*", server_assignor = wire.NULL,
+        topic_partitions = {} })
+      return answer.error_code == 0 and answer.assignment and answer.assignment ~= wire.NULL
+        and #answer.assignment.topic_partitions > 0
+    end)
+    local assigned = answer.assignment.topic_partitions
+    assert.equal(1, #assigned)
+    assert.equal(eu.id, assigned[1].topic_id)
+    assert.same({ 0, 1 }, assigned[1].partitions)
   end)
 
   it("sees masked records as their topic shows them, and chooses by what is stored", function()

@@ -80,7 +80,8 @@ M.TOPIC = {
     example = "function(record, n) return hash(record.key) % n end",
     text = "Chooses the partition, from 0, of each record that is produced. A name is that of one given to "
       .. "policy.partitioner or of a built-in one, the same as luka_partitioner." },
-  transform = { type = "function", default_text = "none", lua_type = "fun(record: luka.Record): luka.Records", example = "function(record) if record.value then return record end end",
+  transform = { type = "function", default_text = "none", lua_type = "fun(record: luka.Record): luka.Records",
+    example = "function(record) if record.value then return record end end",
     text = "Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them." },
   transform_fetch = { type = "function", default_text = "none",
     lua_type = "fun(record: luka.Record, client: luka.Client): luka.Records", example = "function(record, client) return record end",

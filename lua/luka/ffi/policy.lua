@@ -227,8 +227,8 @@ function M.new(options)
     natives.decide(unwrap(result, 1))
   end
 
-  local hash_bytes, slow_hash = call.hash, natives.hash
-  local words = { crc32 = natives.crc32, reject = natives.reject }
+  local hash_bytes, slow_hash = call.hash, require("luka.native.hash").hash
+  local words = { reject = natives.reject }
   function words.hash(text)
     if type(text) == "string" then return tonumber(hash_bytes(text, #text)) end
     return slow_hash(text)

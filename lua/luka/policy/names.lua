@@ -9,7 +9,10 @@ M.KINDS = {
 }
 
 --- Kinds that nothing calls yet; a configuration that has some is warned.
-M.IDLE = { placement = true, hook = true, timer = true, request = true }
+M.IDLE = { request = true }
+
+--- The same for hooks.
+M.IDLE_HOOKS = { ["client.authorize"] = true }
 
 --- Keys of a topic that are functions, as they are numbered.
 M.TOPIC_KEYS = { "partitioner", "transform", "transform_fetch", "retention", "archive" }

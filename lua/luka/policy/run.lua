@@ -116,7 +116,7 @@ function M.start(options)
   if options.is_compiled then
     words, loops, globals = require("luka.ffi.policy").new(options)
   else
-    words = { hash = natives.hash, crc32 = natives.crc32, emit = natives.emit, reject = natives.reject }
+    words = { emit = natives.emit, reject = natives.reject }
     loops, globals = interpreted_loops(natives), iterators(natives)
   end
   local list, message = load.load(options.sources, {

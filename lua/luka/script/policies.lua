@@ -88,8 +88,8 @@ local function describe(err)
   return ("the error raised is a %s, not a text"):format(type(err))
 end
 
---- Calls a function, in a task: "ok" and its result, "rejected" and why, or "failed" and a sentence. `check` looks at what
---- it did: nil, or what is wrong with it.
+--- Calls a function, in a task: "ok", "rejected" and why, or "failed" and a sentence. `check` looks at its result and at
+--- what it has done: nil, or what is wrong with that.
 function Policies:call(set, index, check, ...)
   local task, native = tasks.current(), self.native
   task.index, task.began_ms, task.rejection = index, native.mono_ms(), nil
@@ -101,7 +101,7 @@ function Policies:call(set, index, check, ...)
   local text = native.counted(set.generation, index, native.mono_ms() - task.began_ms, wrong)
   if task.rejection then return "rejected", task.rejection end
   if wrong then return "failed", text or wrong end
-  return "ok", result
+  return "ok"
 end
 
 --- Counts what a function did that was ended in the middle of it; what to say of that.

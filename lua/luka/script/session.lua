@@ -84,7 +84,7 @@ end
 
 --- The environment of the session's code: its own globals, and behind them the words.
 function Session:make_environment()
-  self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native),
+  self.context = { admin = admin.new(channel.new(self.native)), task = task, native = natives.new(self.native), about = self.about,
     probes = probes.of(self) }
   self.env, self.known = environment.session(self.native, words.new(self.context))
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- partitions(), log_dirs(), brokers().
 local arguments = require "luka.admin.arguments"
+local policies = require "luka.words.policies"
 local survey = require "luka.words.survey"
 local view = require "luka.view"
 
@@ -17,13 +18,16 @@ M.entries = {
     usage = "log_dirs()", example = "log_dirs()" },
   { name = "brokers", group = "broker", type = "fun(): table[]",
     text = "The brokers, and which one is the controller.",
-    usage = "brokers()", example = "brokers()" },
+    usage = "brokers()",
+    about = "policies is a hash of the functions that the broker has from its config.lua, where there are any: brokers "
+      .. "whose hashes differ do different things with records.",
+    example = "brokers()" },
 }
 
 local PARTITIONS = { "topic", "partition", "leader", "replicas", "isr", "first_offset", "next_offset", "size_bytes",
   "log_dir" }
 local LOG_DIRS = { "path", "state", "partitions", "size_bytes", "free_bytes", "volume_bytes", "moving" }
-local BROKERS = { "id", "host", "port", "rack", "is_controller" }
+local BROKERS = { "id", "host", "port", "rack", "is_controller", "policies" }
 
 ---@param context luka.Words.Context
 ---@return table<string, any> words
@@ -54,7 +58,11 @@ function M.new(context)
   function words.brokers()
     local cluster = context.admin.describe_cluster()
     for _, broker in ipairs(cluster.brokers) do broker.is_controller = broker.id == cluster.controller end
-    return view.list(cluster.brokers, BROKERS)
+    local _, hash = policies.rows(context)
+    for _, broker in ipairs(cluster.brokers) do
+      if context.about and broker.id == context.about.broker then broker.policies = hash end
+    end
+    return view.list(cluster.brokers, view.used(cluster.brokers, BROKERS, { policies = true }))
   end
 
   return words

@@ -11,6 +11,7 @@ local help = require "luka.words.help"
 ---@field topic_methods table<string, function>  made by new(): methods of topic objects, of all files
 ---@field group_methods table<string, function>  made by new(): and those of group objects
 ---@field topic_of fun(name: string): table  made by new(): the object of a topic that exists
+---@field about { broker: integer }  which broker this is
 ---@field probes table        luka.script.probes.of(session)
 ---@field native table<string, any>  what C gives: segments, compaction, group, connections, metrics, set_configs, reload, stop
 

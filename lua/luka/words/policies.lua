@@ -13,8 +13,8 @@ M.entries = {
     text = "Functions of config.lua: calls, times, errors.",
     usage = "policies([name])",
     about = "calls counts records for those that see records. call_us is the mean time of one, in microseconds: of the "
-      .. "processor for records, otherwise as it passes. They count since the broker's start, or since a reload changed "
-      .. "them. With a name (of a topic, a view, a hook, a request, a partitioner) it shows more of those that have it.\n\n"
+      .. "processor for records, otherwise as it passes. They count since the broker's start, or since the last reload. "
+      .. "With a name (of a topic, a view, a hook, a request, a partitioner) it shows more of those that have it.\n\n"
       .. "What consoles have put on with on.request() is shown too.",
     example = "policies()" },
 }

@@ -4,6 +4,7 @@
 -- that does it.
 local arguments = require "luka.admin.arguments"
 local errors = require "luka.errors"
+local policies = require "luka.words.policies"
 local text = require "luka.words.text"
 local view = require "luka.view"
 
@@ -31,15 +32,19 @@ M.entries = {
     usage = 'topic "name":retention_plan([partition])',
     about = "goes says whether the next retention pass deletes the segment. Segments go whole, oldest first: one that "
       .. "stays keeps all newer ones. due_time is when the pass is made that takes the segment if nothing more is "
-      .. "appended; without one nobody knows, or it never goes. Passes are made every log_retention_check_interval_ms.",
+      .. "appended; without one nobody knows, or it never goes. Where config.lua has a function retention for the topic, "
+      .. "that decides, and rule is \"policy\". Passes are made every log_retention_check_interval_ms.",
     example = 'topic "clicks":retention_plan()', setup = SETUP },
 }
+
+--- What goes by its place, whatever a function says of other segments.
+local BY_PLACE = { log_start_offset = true, high_watermark = true }
 
 local LOGS = { "partition", "role", "log_start_offset", "high_watermark", "end_offset", "recovery_point", "segments",
   "size_bytes", "path" }
 -- A narrow terminal shows the first columns only.
 local SEGMENTS = { "partition", "base_offset", "next_offset", "size_bytes", "age_ms", "active", "open", "newest_time",
-  "index_bytes", "time_index_bytes", "path" }
+  "index_bytes", "time_index_bytes", "retention", "path" }
 local PLAN = { "partition", "base_offset", "goes", "why", "size_bytes", "due_time", "newest_time", "next_offset", "rule" }
 
 --- What the broker knows of a topic's partitions here.
@@ -110,6 +115,11 @@ local function why_of(log, segment)
   return why
 end
 
+--- Whether a function of the configuration decides on a segment.
+local function is_by_policy(seen, segment)
+  return seen.has_policy and not segment.is_active and not BY_PLACE[segment.reason]
+end
+
 M.topic_methods = {}
 
 function M.topic_methods.logs(context, name, partition)
@@ -127,18 +137,30 @@ end
 function M.topic_methods.segments(context, name, partition)
   local seen = look(context, "segments", name, partition)
   note(context, seen)
-  return view.list(rows_of(seen, function(log, segment)
-    return { topic = name, partition = log.partition, base_offset = segment.base_offset, next_offset = segment.next_offset,
+  local rows = rows_of(seen, function(log, segment)
+    return { partition = log.partition, base_offset = segment.base_offset, next_offset = segment.next_offset,
       size_bytes = segment.size_bytes, newest_time = segment.max_timestamp, age_ms = age_of(seen, segment),
       active = segment.is_active, open = segment.is_open, index_bytes = segment.offset_index_bytes,
-      time_index_bytes = segment.time_index_bytes, path = segment.path }
-  end), SEGMENTS)
+      time_index_bytes = segment.time_index_bytes, path = segment.path,
+      retention = is_by_policy(seen, segment) and "policy" or nil }
+  end)
+  return view.list(rows, view.used(rows, SEGMENTS, { retention = true }))
 end
 
 function M.topic_methods.retention_plan(context, name, partition)
   local seen = look(context, "retention_plan", name, partition)
   note(context, seen)
+  local file = seen.has_policy and (policies.of_topic(context, name) or {}).retention
   return view.list(rows_of(seen, function(log, segment)
+    if is_by_policy(seen, segment) then
+      return { topic = name, partition = log.partition, base_offset = segment.base_offset, next_offset = segment.next_offset,
+        size_bytes = segment.size_bytes, newest_time = segment.max_timestamp, rule = "policy",
+        why = ("its function retention decides, %s"):format(file or "config.lua") }
+    end
+    if seen.has_policy and segment.is_active then
+      -- Closed by retention_ms at most: no function is asked about it.
+      segment.is_going, segment.reason, segment.due, segment.is_future = false, "active", nil, nil
+    end
     return { topic = name, partition = log.partition, base_offset = segment.base_offset, next_offset = segment.next_offset,
       size_bytes = segment.size_bytes, newest_time = segment.max_timestamp, goes = segment.is_going,
       rule = REASONS[segment.reason][1], due_time = segment.due, why = why_of(log, segment) }

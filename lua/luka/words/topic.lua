@@ -5,6 +5,7 @@ local errors = require "luka.errors"
 local explain = require "luka.words.explain"
 local names_of = require "luka.config.names"
 local object = require "luka.words.object"
+local policies = require "luka.words.policies"
 local sort = require "luka.sort"
 local survey = require "luka.words.survey"
 local text = require "luka.words.text"
@@ -20,9 +21,9 @@ M.entries = {
   { name = "topic", group = "topics", type = "fun(name: string|luka.TopicObject): luka.TopicObject",
     text = "A topic, with methods to look into it and change it.",
     usage = 'topic "name"',
-    about = 'Shown are its partitions, records, size and the configs that were set on it. The methods are called with a '
-      .. 'colon: topic "clicks":configs().\n\nRecords are counted by offsets: what compaction or aborted transactions '
-      .. 'took is counted too.',
+    about = 'Shown are its partitions, records, size, the configs that were set on it, and which functions of '
+      .. 'config.lua it has. The methods are called with a colon: topic "clicks":configs().\n\nRecords are counted by '
+      .. 'offsets: what compaction or aborted transactions took is counted too.',
     example = 'topic "clicks"', setup = M.SETUP },
   { name = "topic:describe", group = "topics", type = "fun(self: luka.TopicObject): table",
     text = "Name, id, partitions, records, size, set configs.",
@@ -97,7 +98,7 @@ local function change(context, name, keys, changes)
   return view.list(rows, { "name", "before", "value", "meaning" })
 end
 
-local RECORD = { "name", "id", "partitions", "replication_factor", "records", "size_bytes", "configs" }
+local RECORD = { "name", "id", "partitions", "replication_factor", "records", "size_bytes", "configs", "policies" }
 local PARTITIONS = { "partition", "leader", "replicas", "isr", "first_offset", "next_offset", "size_bytes", "log_dir" }
 
 ---@type table<string, fun(context: luka.Words.Context, name: string, ...): any>
@@ -111,7 +112,8 @@ function methods.describe(context, name)
   survey.note(context, offline)
   return view.record({ name = topic.name, id = topic.id, partitions = #topic.partitions,
     replication_factor = topic.partitions[1] and #topic.partitions[1].replicas, records = records,
-    size_bytes = size_bytes, configs = survey.set_configs(context, name) }, RECORD)
+    size_bytes = size_bytes, configs = survey.set_configs(context, name),
+    policies = policies.of_topic(context, name) }, RECORD)
 end
 
 function methods.partitions(context, name)

@@ -114,8 +114,8 @@ struct policy_driver *policy_driver_new(int runners)
 
 void policy_driver_delete(struct policy_driver *driver)
 {
-  bool has_lost = policy_runners_lost(driver->runners) > 0;
   policy_runners_stop(driver->runners);
+  bool has_lost = policy_runners_lost(driver->runners) > 0;
   event_loop_stop(&driver->home);
   event_loop_stop(&driver->control);
   policy_runners_delete(driver->runners);
@@ -132,6 +132,11 @@ void policy_driver_delete(struct policy_driver *driver)
   }
   mem_free(driver->jobs);
   mem_free(driver);
+}
+
+void policy_driver_hurry(struct policy_driver *driver)
+{
+  policy_runners_hurry(driver->runners, 0);
 }
 
 static void driver_reload(struct mail *mail)

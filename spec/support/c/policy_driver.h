@@ -32,6 +32,9 @@ struct policy_driver *policy_driver_new(int runners);
 /// Stops the runners, which waits for jobs but not for lost ones; then the loops, and frees all but what those have.
 void policy_driver_delete(struct policy_driver *driver);
 
+/// Has calls that are under way given up from now on.
+void policy_driver_hurry(struct policy_driver *driver);
+
 /// Puts a set in force (taken; NULL: none).
 void policy_driver_reload(struct policy_driver *driver, const struct policy_set *set);
 

@@ -8,6 +8,8 @@ local function refusal(text, sets)
   return message
 end
 
+local NEEDS_UNSAFE = "is out of reach of a configuration: it needs broker { unsafe = true } before it"
+
 --- Cases are { what, source, message }.
 local function refuses(cases)
   for _, case in ipairs(cases) do
@@ -196,8 +198,8 @@ describe("a word used in the wrong way", function()
     { "is a block in parentheses", "broker ( id = 1 )", "config.lua:1: broker: its keys go in braces: broker { ... }" },
     { "is a key as YAML has it", "broker:\n  id: 1", "config.lua:2: id: write id = value" },
     { "is a block as YAML has it", "broker: { id = 1 }", "config.lua:1: broker: write broker { ... }" },
-    { "is a program to start", "os.execute 'ls'", "config.lua:1: os.execute is out of reach of a configuration: it needs broker { unsafe = true } before it" },
-    { "is a file to open", "io.open 'x'", "config.lua:1: io is out of reach of a configuration: it needs broker { unsafe = true } before it" },
+    { "is a program to start", "os.execute 'ls'", "config.lua:1: os.execute " .. NEEDS_UNSAFE },
+    { "is a file to open", "io.open 'x'", "config.lua:1: io " .. NEEDS_UNSAFE },
     { "is the library debug", "debug.getinfo(1)", "config.lua:1: debug is out of reach of a configuration" },
     { "is a file to run", "dofile 'x'", "config.lua:1: dofile is out of reach of a configuration" },
     { "is a field that is none of a library's", "local t = {}\nt.execute()",

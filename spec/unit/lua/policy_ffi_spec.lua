@@ -3,7 +3,7 @@
 local ffi = require "ffi"
 local unit = require "spec.support.unit"
 unit.load "lua/policy_vm_private.h"
-require "luka.ffi.policy"
+dofile "lua/luka/ffi/policy.lua"
 
 local RECORD = {
   "offset", "timestamp", "timestamp_delta", "key", "value", "headers", "body", "key_size", "value_size", "header_count",

@@ -67,8 +67,9 @@ describe("a policy", function()
       local before = vm:partition({ "a", "b" }, 7)
       local list, message, index = vm:partition({ "a", "bad", "b" }, 7)
       assert.is_nil(list)
-      local place = name:find "module" and "slow.lua:3" or "config.lua:2"
-      assert.equal(("partitioner of topic clicks: %s: took longer than %d ms"):format(place, BUDGET_MS), message)
+      -- Time that is up when a large block is allocated has no line: then it is that of the function.
+      local place = name:find "module" and "slow.lua:3" or name:find "large" and "config.lua:[12]" or "config.lua:2"
+      assert.matches(("^partitioner of topic clicks: %s: took longer than %d ms$"):format(place, BUDGET_MS), message)
       assert.equal(1, index)
       assert.same(before, vm:partition({ "a", "b" }, 7))
     end)

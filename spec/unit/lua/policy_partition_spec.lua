@@ -129,8 +129,8 @@ for _, jit in ipairs { "", "jit = true, " } do
         "config.lua:1: the error raised is a table, not a text",
       ["error('one\\ntwo\\0three', 0)"] = "config.lua:1: one two",
       ["error('caf\\195\\169 \\195 \\255', 0)"] = "config.lua:1: caf\195\169 ? ?",
-      ["local h = hash({})"] = "config.lua:2: a hash is made of a string, or of nil as of an empty one",
-      ["return hash({})"] = "config.lua:1: a hash is made of a string, or of nil as of an empty one",
+      ["local h = hash({})"] = "config.lua:2: a hash is made of a string, or of nil as of an empty one, not of a table",
+      ["return hash({})"] = "config.lua:1: a hash is made of a string, or of nil as of an empty one, not of a table",
       ["record.key = 'x'"] = "config.lua:2: records can only be changed by a transform",
       ["record.headers.x = 'x'"] = "config.lua:2: records can only be changed by a transform",
       ["return record.kye"] = "config.lua:2: a record has no field kye: it has key, value, headers, timestamp, topic, "
@@ -138,7 +138,7 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["return record[1]"] = "config.lua:2: a record has no field number: it has key, value, headers, timestamp, topic, "
         .. "partition and offset",
       ["emit('x', record)"] = "config.lua:2: emit() is for transforms of what is produced",
-      ["reject 'x'"] = "config.lua:2: reject() is for transforms of what is produced",
+      ["reject 'x'"] = "config.lua:2: reject() is for transform and transform_fetch",
       ["coroutine.yield()"] = "config.lua:2: attempt to yield across C-call boundary",
       ["return nosuch"] = "config.lua:2: unknown word nosuch",
     } do
