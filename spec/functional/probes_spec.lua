@@ -266,6 +266,16 @@ describe("on.request of a console", function()
   end)
 end)
 
+describe("the help", function()
+  it("has examples of words about requests that work", function()
+    local broker = brokers.start()
+    local console = console_of.connect(broker.data .. "/console.sock")
+    for _, entry in ipairs(require("luka.words.probes").entries) do value(console, entry.example) end
+    console:close()
+    assert.equal(0, broker:stop())
+  end)
+end)
+
 describe("trace", function()
   local broker, client, console, topic
 
