@@ -353,12 +353,13 @@ static void produce_make_only(struct policy_produce *op, int32_t partition)
 }
 
 /// Makes parts by what was chosen.
-static int produce_divide(struct policy_produce *op, const struct batch_records *records, bool is_transformed)
+static int produce_divide(struct policy_produce *op, struct batch_records *records, bool is_transformed)
 {
   struct batch_split *split = &op->job.scratch->split;
   int as_sent = op->verdict.header.attributes & BATCH_CODEC_MASK;
   if (produce_goes_to_one(op, records->count)) {
     TRY(batch_share_whole(op->bytes, op->addressed->index));
+    records->iterator.header.producer_id = batch_producer_id(op->bytes); // a rewritten batch is of the same one
     produce_make_only(op, op->chosen[0]);
     return 0;
   }
