@@ -304,8 +304,8 @@ static void vm_explain(const struct lua_policy_vm *vm, struct lua_state *state, 
   policy_vm_fail(&vm->call, vm->set, text, (int32_t)index, failure);
 }
 
-/// Makes a state anew when functions hold so much of its memory that others have no room: what they hold is given up, as
-/// after a reload. A state that cannot be made is tried again at the next call.
+/// Makes a state anew when functions hold so much of its memory that others have no room: what they hold is given up,
+/// as after a reload. A state that cannot be made is tried again at the next call.
 static void vm_renew(struct lua_policy_vm *vm, int which)
 {
   lua_state_delete(vm->states[which]);
@@ -323,9 +323,10 @@ static void vm_renew_if_full(struct lua_policy_vm *vm, int which)
   size_t cap = 0;
   lua_state_tidy(vm->states[which]);
   if (lua_state_memory(vm->states[which], &cap) / 3 > cap / 4) {
-    slog_warn("functions of the configuration hold more than 3/4 of a state's %zu KiB: they begin anew, without what "
-              "their local variables held",
-              cap / 1024);
+    slog_warn(
+        "functions of the configuration hold more than 3/4 of a state's %zu KiB: they begin anew, without what "
+        "their local variables held",
+        cap / 1024);
     vm_renew(vm, which);
   }
 }
