@@ -83,8 +83,9 @@ describe("The recipe", function()
     assert.equal(NONE, send("events", { { value = '{"a":1}' }, { key = "k", value = '{"a":' }, { value = "null" }, { key = "n" } }))
     assert.same({ "null", '{"a":1}' }, values "events")
     local dead = read "events.dead"
+    local letter = dead[1]
     assert.same({ '{"a":', "k", "events", "0" },
-      { dead[1].value, dead[1].key, header(dead[1], "dead.topic"), header(dead[1], "dead.partition") })
+      { letter.value, letter.key, header(letter, "dead.topic"), header(letter, "dead.partition") })
     assert.is_true(#header(dead[1], "dead.reason") > 0)
     assert.same({ "n", nil }, { dead[2].key, dead[2].value })
   end)
