@@ -183,6 +183,13 @@ describe("policies on what is produced:", function()
       assert.same({ 0, 1, 0 }, { batch.base, batch.last, batch.count })
     end)
 
+    it("that drops all of a packed batch leaves one that is not packed: readers trip over nothing that is packed", function()
+      local topic = create("t.filter", { configs = { ["compression.type"] = "lz4" } })
+      assert.same({ NONE, -1 }, produce(topic, { records = { "1", "2" }, codec = records.SNAPPY }))
+      local batch = records.parse(stored(topic))[1]
+      assert.same({ 0, records.NONE, 61 }, { batch.count, batch.codec, batch.size })
+    end)
+
     it("that keeps all is answered with the offset", function()
       local topic = create "t.filter"
       assert.same({ NONE, 0 }, produce(topic, { { value = "1", headers = kept } }))
