@@ -170,6 +170,24 @@ void lua_state_poll(struct lua_State *vm)
   }
 }
 
+void lua_state_lend(struct lua_State *vm, size_t bytes)
+{
+  struct lua_state *state = lua_state_of(vm);
+  state->cap_bytes += bytes;
+  state->is_lent = true;
+}
+
+void lua_state_take_back(struct lua_State *vm, size_t bytes)
+{
+  struct lua_state *state = lua_state_of(vm);
+  state->cap_bytes -= bytes;
+  state->is_lent = false;
+  if (state->used_bytes > state->cap_bytes) {
+    luaL_error(vm, "not enough memory");
+  }
+  lua_state_poll(vm);
+}
+
 void lua_state_tidy(struct lua_state *state)
 {
   if (state->used_bytes > state->limits.memory_bytes / 2) {
@@ -214,7 +232,7 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
     if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
       return NULL;
     }
-    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && state_is_late(state)) {
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && !state->is_lent && state_is_late(state)) {
       state->is_expired = true;
       return NULL;
     }
@@ -240,7 +258,7 @@ static void *state_alloc_heap(void *arg, void *block, size_t old_size, size_t ne
     if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
       return NULL;
     }
-    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && state_is_late(state)) {
+    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && !state->is_lent && state_is_late(state)) {
       state->is_expired = true;
       return NULL;
     }

@@ -94,6 +94,13 @@ bool lua_state_is_expired(const struct lua_state *state);
 /// lua_state_new().
 void lua_state_poll(struct lua_State *vm);
 
+/// For a C function that would lose what it has allocated if an error jumped over it: until `lua_state_take_back` the
+/// state may have so many bytes more, and allocations look at no clock. Nothing that raises may be in between.
+void lua_state_lend(struct lua_State *vm, size_t bytes);
+
+/// Ends that, and raises when the state has more than it may, or time is up.
+void lua_state_take_back(struct lua_State *vm, size_t bytes);
+
 /// Makes room between calls when garbage has come near the cap, and sets how much garbage may gather from here on.
 void lua_state_tidy(struct lua_state *state);
 
