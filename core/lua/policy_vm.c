@@ -52,6 +52,7 @@ int lua_policy_vm_new(const struct policy_set *set, struct policy_vm **vm)
   made->base.class = &vm_class;
   made->set = set;
   made->call.progress = &made->base.progress.record;
+  made->call.stop = &made->base.progress.stop;
   made->call.find_header = policy_vm_find_header;
   made->call.hash = policy_vm_hash;
   made->call.set_bytes = policy_vm_set_bytes;
@@ -91,6 +92,7 @@ static int vm_make_state(struct lua_policy_vm *vm, int which)
       .is_compiled = which == POLICY_VM_COMPILED,
       .has_own_heap = true,
       .step = &vm->base.progress.record,
+      .call_ms = policy_call_budget_ms,
   };
   TRY(lua_state_new(&limits, &vm->states[which]));
   struct vm_job job = {.vm = vm, .is_compiled = which == POLICY_VM_COMPILED};
@@ -307,8 +309,8 @@ static void vm_explain(const struct lua_policy_vm *vm, struct lua_state *state, 
   policy_vm_fail(&vm->call, vm->set, text, (int32_t)index, failure);
 }
 
-/// Makes a state anew when functions hold so much of its memory that others have no room: what they hold is given up, as
-/// after a reload. A state that cannot be made is tried again at the next call.
+/// Makes a state anew when functions hold so much of its memory that others have no room: what they hold is given up,
+/// as after a reload. A state that cannot be made is tried again at the next call.
 static void vm_renew(struct lua_policy_vm *vm, int which)
 {
   lua_state_delete(vm->states[which]);
@@ -336,9 +338,10 @@ static void vm_renew_if_full(struct lua_policy_vm *vm, int which)
   size_t cap = 0;
   lua_state_tidy(vm->states[which]);
   if (lua_state_memory(vm->states[which], &cap) / 3 > cap / 4) {
-    slog_warn("functions of the configuration hold more than 3/4 of a state's %zu KiB: they begin anew, without what "
-              "their local variables held",
-              cap / 1024);
+    slog_warn(
+        "functions of the configuration hold more than 3/4 of a state's %zu KiB: they begin anew, without what "
+        "their local variables held",
+        cap / 1024);
     vm_renew(vm, which);
   }
 }
@@ -358,7 +361,8 @@ static int vm_call(struct lua_policy_vm *vm, struct vm_job *job, int (*run)(lua_
     return error_set(ERR_SCRIPT, "%s", failure->text);
   }
   atomic_store_explicit(&progress->policy, policy, memory_order_relaxed);
-  atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release);
+  call->running = atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release) + 1;
+  call->call_ms = (int32_t)policy_call_budget_ms(vm->set->budget_ms);
   lua_state_tidy(state);
   int result = lua_state_call(state, run, job, &limit);
   atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release);
