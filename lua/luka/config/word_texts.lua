@@ -52,4 +52,13 @@ function M.find(name)
   return nil
 end
 
+--- The same as lines to read.
+---
+---@param name string
+---@return string?
+function M.describe(name)
+  local word = M.find(name)
+  return word and ("%s  in config.lua\n  %s\n"):format(table.concat(word.usage, ", "), (word.text:gsub("`", ""))) or nil
+end
+
 return M
