@@ -176,7 +176,7 @@ requests = nil
 ---@type fun(part_or_seconds?: string|number, seconds?: number): table[]
 rates = nil
 
---- Has a function see each request of a kind, and delay or fail it.
+--- Has a function see requests, and delay or fail them.
 ---@type { request: fun(api: string, fn: fun(request: luka.ProbedRequest)) }
 on = nil
 

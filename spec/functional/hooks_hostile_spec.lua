@@ -76,3 +76,17 @@ describe("a hostile hook", function()
     assert.equal(1, admin.list_offsets("itself", "latest")[1].offset)
   end)
 end)
+
+describe("a hook that cannot be interrupted", function()
+  it("is answered for after a second, and said", function()
+    local broker = reload.start([[
+      broker { unsafe = true }
+      hook("topic.create", function(request) if request.name == "asleep" then os.execute "sleep 3" end end)]])
+    local admin = admins.of(broker)
+    local err = admins.refusal(admin.create_topic, "asleep")
+    assert.same({ "POLICY_VIOLATION", "topic.create: no answer within 1000 ms" }, { err.code, err.message })
+    assert.truthy(broker:log():find("the script thread is busy with something that cannot be interrupted", 1, true))
+    clients.wait_until("hooks work again", function() return (pcall(admin.create_topic, "awake")) end)
+    assert.equal(0, broker:stop())
+  end)
+end)
