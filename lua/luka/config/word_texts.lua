@@ -58,7 +58,7 @@ end
 ---@return string?
 function M.describe(name)
   local word = M.find(name)
-  return word and ("%s  in config.lua\n  %s\n"):format(table.concat(word.usage, ", "), (word.text:gsub("`", ""))) or nil
+  return word and ("%s, a word of config.lua\n  %s\n"):format(table.concat(word.usage, ", "), (word.text:gsub("`", ""))) or nil
 end
 
 return M
