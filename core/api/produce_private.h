@@ -94,6 +94,9 @@ bool produce_meets_policies(const struct produce *produce, const struct partitio
 /// @param is_old  as for produce_pool()
 void produce_police(struct produce_part *part, struct partition *found, const struct batch_rules *rules, bool is_old);
 
+/// Moves the texts of a part's verdict to its request, whose arena is for the request's worker only.
+void produce_keep_texts(struct produce_part *part);
+
 /// The error of a transactional batch; WIRE_NONE for any other.
 int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part);
 

@@ -122,6 +122,21 @@ describe("policies on what is produced:", function()
       assert.equal(0, requests.end_offset(client, topic))
     end)
 
+    it("and a transform after it know what an idempotent producer has sent, whichever way it came", function()
+      local topic = create("pt.both", { partitions = 3 })
+      local function send(sequence, ...)
+        local list = keyed(...)
+        return produce(topic, { records = list, producer_id = 9, producer_epoch = 0, sequence = sequence }, { partition = 0 })[1]
+      end
+      local codes = { send(0, "a"), send(1, "a", "b", "b"), send(4, "a"), send(4, "a"), send(5, "b") }
+      assert.same({ NONE, NONE, NONE, NONE, NONE }, codes)
+      local sequences = {}
+      for i, batch in ipairs(records.parse(stored(topic, HOMES.a))) do sequences[i] = { batch.producer_id, batch.sequence } end
+      local id = 2 ^ 62 + 9 * 2 ^ 20
+      for _, pair in ipairs(sequences) do pair[1] = tonumber(pair[1]) end
+      assert.same({ { id, 0 }, { id, 1 }, { id, 4 } }, sequences)
+    end)
+
     it("and a transform after it work on each share", function()
       local topic = create("pt.both", { partitions = 3 })
       local kept = { { "keep", "1" } }
@@ -167,6 +182,13 @@ describe("policies on what is produced:", function()
       assert.same({ NONE, -1 }, produce(topic, { "1", "2" }))
       local batch = records.parse(stored(topic))[1]
       assert.same({ 0, 1, 0 }, { batch.base, batch.last, batch.count })
+    end)
+
+    it("that drops all of a packed batch leaves one that is not packed: readers trip over nothing that is packed", function()
+      local topic = create("t.filter", { configs = { ["compression.type"] = "lz4" } })
+      assert.same({ NONE, -1 }, produce(topic, { records = { "1", "2" }, codec = records.SNAPPY }))
+      local batch = records.parse(stored(topic))[1]
+      assert.same({ 0, records.NONE, 61 }, { batch.count, batch.codec, batch.size })
     end)
 
     it("that keeps all is answered with the offset", function()

@@ -9,7 +9,7 @@ local words = require "luka.words"
 --- Words whose example needs more than the protocol: their own specs run it.
 local ELSEWHERE = {
   ["topic:logs"] = true, ["topic:segments"] = true, ["topic:retention_plan"] = true, connections = true, metrics = true,
-  requests = true, rates = true, compaction = true,
+  requests = true, rates = true, compaction = true, on = true, off = true, trace = true,
   reload = true, stop = true,
 }
 
@@ -87,6 +87,12 @@ describe("the help", function()
     assert.matches("\nretention_ms of a topic, Kafka's retention%.ms\n  How long closed segments", session.printed[1])
     assert.equal(session.printed[1], session.printed[2])
     assert.not_matches("\n$", session.printed[1])
+  end)
+
+  it("tells of a word of config.lua", function()
+    session:run 'help "hook"'
+    assert.equal('hook("topic.create", function), a word of config.lua\n  a function that is asked before, or told after, '
+      .. "something happens", (session.printed[1]:gsub("\n$", "")))
   end)
 
   it("shows a config of groups, with the broker's default", function()

@@ -33,7 +33,12 @@ for _, jit in ipairs { "", "jit = true, " } do
     it("filters by a header", function()
       assert.same({ "keep", "drop", "drop", "keep" }, make "if record.headers.region == 'eu' then return record end"
         :transform({ { "a", headers = { { "region", "eu" } } }, { "b", headers = { { "region", "us" } } }, "c",
-          { "d", headers = { { "x", "y" }, { "region", "eu" }, { "region", "us" } } } }).actions)
+          { "d", headers = { { "region", "us" }, { "region", "eu" }, { "x", "y" } } } }).actions)
+    end)
+
+    it("sees the last header of a name, also when it is null", function()
+      assert.same({ "keep", "drop" }, make "if record.headers.a == nil then return record end"
+        :transform({ { headers = { { "a", "1" }, { "a" } } }, { headers = { { "a" }, { "a", "1" } } } }).actions)
     end)
 
     it("sets the value, and leaves the rest", function()
@@ -167,9 +172,10 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["record.key = 5"] = "key has to be a string or nil, not a number",
       ["record.value = {}"] = "value has to be a string or nil, not a table",
       ["record.value = 5LL"] = "value has to be a string or nil, not a cdata",
-      ["record.timestamp = 'x'"] = "timestamp has to be a whole number of milliseconds",
-      ["record.timestamp = 1.5"] = "timestamp has to be a whole number of milliseconds",
-      ["record.timestamp = nil"] = "timestamp has to be a whole number of milliseconds",
+      ["record.timestamp = 'x'"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
+      ["record.timestamp = -2"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
+      ["record.timestamp = 1.5"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
+      ["record.timestamp = nil"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
       ["record.topic = 'x'"] = "topic of a record cannot be set; emit() writes records to other topics",
       ["record.vale = 'x'"] = "a record has no field vale: it has key, value, headers, timestamp, topic, partition and offset",
       ["emit('x')"] = "a record or a table { key =, value = } is needed, not a nil",
@@ -228,7 +234,7 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["{ 'x' }"] = "a record or a table { key =, value = } is needed, not a string",
       ["{ kye = 'x' }"] = "a table that is a record has key, value, headers and timestamp, and not kye",
       ["{ {}, { value = 5 } }"] = "value has to be a string or nil, not a number",
-      ["{ { timestamp = {} } }"] = "timestamp has to be a whole number of milliseconds",
+      ["{ { timestamp = {} } }"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
       ["{ { headers = 1 } }"] = "headers have to be a table or nil",
     } do
       it("cannot return " .. returned, function()
