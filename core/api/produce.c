@@ -27,6 +27,7 @@
 #include "metadata/image.h"
 #include "network/connection.h"
 #include "network/frame.h"
+#include "os/clock.h"
 #include "policy/runner.h"
 #include "record/up_convert.h"
 #include "replica/manager.h"
@@ -309,6 +310,9 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   }
   if (!produce_divide_begin(part, topic)) {
     return;
+  }
+  if (part->division != NULL) {
+    atomic_store_explicit(&found->divided_ms, clock_wall_ms(), memory_order_relaxed);
   }
   if (is_old) {
     produce_pool(part, found, &rules, config, true);

@@ -177,6 +177,7 @@ struct log_batch {
   size_t size;               ///< whole batch: 61 to INT32_MAX bytes
   int32_t last_offset_delta; ///< of the batch's header; >= 0
   int64_t max_timestamp;     ///< largest record timestamp, -1 when it has none
+  int64_t divided_ms;        ///< as struct producer_append has it (log/producer_state.h)
   int64_t base_offset;       ///< out: offset of the first record (log_append_as_follower: in)
   int64_t stored_timestamp;  ///< out: largest timestamp of the stored batch, for a duplicate
   bool is_duplicate;         ///< out: stored before, with base_offset, and so not again

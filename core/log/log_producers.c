@@ -42,6 +42,7 @@ static void read_batch(const struct log_batch *batch, struct producer_append *ap
       .producer_id = (int64_t)bytes_get_u64(batch->bytes + BATCH_PRODUCER_ID_POS),
       .base_offset = batch->base_offset,
       .timestamp = batch->max_timestamp,
+      .divided_ms = batch->divided_ms,
       .first_sequence = (int32_t)bytes_get_u32(batch->bytes + BATCH_BASE_SEQUENCE_POS),
       .offset_delta = batch->last_offset_delta,
       .epoch = (int16_t)bytes_get_u16(batch->bytes + BATCH_PRODUCER_EPOCH_POS),

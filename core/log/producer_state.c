@@ -167,7 +167,7 @@ static int32_t sequence_add(int32_t sequence, int32_t distance)
   return (int32_t)(((uint32_t)sequence + (uint32_t)distance) & INT32_MAX);
 }
 
-/// Whether a share comes after the last one.
+/// Whether a batch comes after the last one, where there may be others between them.
 static bool is_beyond(int32_t last_sequence, int32_t first_sequence)
 {
   uint32_t distance = ((uint32_t)first_sequence - (uint32_t)last_sequence) & INT32_MAX;
@@ -186,8 +186,9 @@ int producers_check(const struct producers *producers, struct producer_append *b
   }
   int32_t last_sequence = sequence_add(batch->first_sequence, batch->offset_delta);
   int32_t expected = 0;
-  bool is_share = batch_is_share_producer_id(producer->id);
-  bool is_next = is_share || batch->first_sequence == expected;
+  bool has_gaps =
+      batch_is_share_producer_id(producer->id) || (batch->divided_ms > 0 && producer->seen_ms <= batch->divided_ms);
+  bool is_next = has_gaps || batch->first_sequence == expected;
   if (batch->epoch == producer->epoch && producer->count > 0) {
     for (int i = 0; i < producer->count; i++) {
       const struct producer_batch *stored = &producer->batches[i];
@@ -199,7 +200,7 @@ int producers_check(const struct producers *producers, struct producer_append *b
     }
     int32_t last = producer->batches[producer->count - 1].last_sequence;
     expected = sequence_add(last, 1);
-    is_next = is_share ? is_beyond(last, batch->first_sequence) : batch->first_sequence == expected;
+    is_next = has_gaps ? is_beyond(last, batch->first_sequence) : batch->first_sequence == expected;
   }
   if (!is_next) {
     return error_set(ERR_OUT_OF_ORDER_SEQUENCE,

@@ -16,6 +16,9 @@
 //   newer epoch                                  any sequence
 //   same epoch                                   has to be beyond the last sequence
 //
+// The same holds once for a producer's own id where batches that it addressed to the partition may have been divided
+// since its last one there: when a topic has a partitioner no more, its sequences go on behind those.
+//
 // "Beyond" is modulo 2^31, and no more than SHARE_SEQUENCES_BACK before the last sequence is what lies behind it: so
 // much is far more than a producer can have under way, and everything else is ahead.
 //
@@ -87,6 +90,7 @@ struct producer_append {
   int64_t producer_id;    ///< >= 0
   int64_t base_offset;    ///< first offset; out of producers_check() for a duplicate
   int64_t timestamp;      ///< largest timestamp; out of producers_check() for a duplicate
+  int64_t divided_ms;     ///< wall time of the last batch addressed here that was divided; 0: none was
   int32_t first_sequence; ///< >= 0
   int32_t offset_delta;   ///< last offset minus first, >= 0
   int16_t epoch;          ///< producer epoch

@@ -360,6 +360,7 @@ static void produce_make_only(struct policy_produce *op, int32_t partition)
 static int produce_divide(struct policy_produce *op, struct batch_records *records, bool is_transformed)
 {
   struct batch_split *split = &op->job.scratch->split;
+  atomic_store_explicit(&op->addressed->divided_ms, clock_wall_ms(), memory_order_relaxed);
   int as_sent = op->verdict.header.attributes & BATCH_CODEC_MASK;
   int64_t share_id;
   if (batch_share_producer_id(op->verdict.header.producer_id, op->addressed->index, &share_id) < 0) {

@@ -63,6 +63,7 @@ static void part_look_change(struct append_job *job)
   partition_read_state(job->part, &state);
   look->result = partition_check_leader(&state);
   if (look->result == 0) {
+    look->batch.divided_ms = atomic_load_explicit(&job->part->divided_ms, memory_order_relaxed);
     look->result = log_judge(job->part->log, &look->batch);
   }
   if (look->result == 0 && look->batch.is_duplicate) {

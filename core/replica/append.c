@@ -106,6 +106,7 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
   int64_t now_ms = loop != NULL ? event_loop_wall_ms(loop) : clock_wall_ms();
   struct partition_state state;
   partition_read_state(part, &state);
+  int64_t divided_ms = atomic_load_explicit(&part->divided_ms, memory_order_relaxed);
   while (part->ready != NULL && part->ready->change == NULL && count < APPEND_GATHER) {
     struct append_job *job = part->ready;
     part->ready = job->next;
@@ -117,6 +118,7 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
       continue;
     }
     batches[count] = job->batch;
+    batches[count].divided_ms = divided_ms;
     jobs[count++] = job;
   }
   if (count == 0) {

@@ -93,6 +93,7 @@ struct partition {
                                  ///< what comes has to follow them
   _Atomic(int32_t) policy_parts; ///< parts of those that are with the homes of other partitions: what is divided has to
                                  ///< follow them there
+  _Atomic(int64_t) divided_ms;   ///< wall time of the last batch addressed to it that a partitioner divided; 0: none
 
   _Atomic(int64_t) failure_logged_ms; ///< monotonic time of the last failed append that was logged
 

@@ -73,4 +73,30 @@ describe("functions on records that are reloaded under way:", function()
     client:close()
     assert.equal(0, broker:stop())
   end)
+
+  for name, partitioner in pairs { ["of ours"] = '"range:a"', ["of the user's"] = "function(record, n) return 1 end" } do
+    it("an idempotent producer goes on when a partitioner " .. name .. " has come and gone", function()
+      local divided = ('topic "t" { partitions = 2, partitioner = %s }'):format(partitioner)
+      local plain = 'topic "t" { partitions = 2, luka_partitioner = "none" }'
+      local broker = reload.start(plain, { set = { "workers=2" } })
+      local client = broker:connect()
+      local topic = requests.find(client, "t")
+      local function produce(sequence)
+        return requests.produce(client, topic,
+          records.batch { records = { { key = "b", value = "v" .. sequence } }, producer_id = 7, producer_epoch = 0, sequence = sequence }).error_code
+      end
+      assert.equal(0, produce(0))
+      reload.hup(broker, divided)
+      assert.equal(0, produce(1))
+      assert.equal(0, produce(2))
+      reload.hup(broker, plain)
+      assert.equal(0, produce(3))
+      assert.equal(0, produce(3))
+      assert.equal(45, produce(5)) -- the rules are Kafka's again
+      assert.equal(0, produce(4))
+      assert.same({ "v0", "v3", "v4" }, records.values(requests.fetch_to_end(client, topic, 0, 0)))
+      client:close()
+      assert.equal(0, broker:stop())
+    end)
+  end
 end)

@@ -67,6 +67,7 @@ describe("runners", function()
     start(1)
     C.policy_driver_reload(driver, C.probe_set_new(1, false))
     submit "t.upper"
+    wait_for(1) -- it has that set
     C.policy_driver_reload(driver, C.probe_set_new(2, true))
     submit "t.upper"
     wait_for(2)
