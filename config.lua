@@ -43,5 +43,20 @@ topic "events" {
   -- luka_producer_type = "sync", -- acknowledge a record when it is on disk, not when the kernel has it
 }
 
--- To come, and refused with a line that says so until then: functions as policies of a topic (partitioner, retention,
--- transform), policy.*, hook(...), every(...), shared "...", and the broker key zookeeper.
+-- Functions: what elsewhere takes a plugin or a stream job. They run in the broker for every client, within limits of
+-- time and memory; docs/policies.md has them all, docs/recipes/ whole examples.
+--
+-- topic "orders" {
+--   partitions = 6,
+--   partitioner = function(record, n) return hash(record.key) % n end,
+--   transform = function(record) -- nil drops a record
+--     if record.value then return record end
+--   end,
+-- }
+-- view("orders.eu", { from = "orders", where = function(record) return record.headers.region == "eu" end })
+-- hook("topic.create", function(request)
+--   if not request.name:match "^[a-z]" then reject "names are lower case" end
+-- end)
+-- every(minutes(5), function() log.info("groups", #admin.groups()) end)
+
+-- To come, and refused with a line that says so until then: the broker keys zookeeper and inter_broker_listener.

@@ -32,6 +32,19 @@
 ---@field partitions? integer[]
 ---@field dry? boolean
 
+---@class luka.ProbedRequest
+---@field api string  "Fetch"
+---@field version integer
+---@field client_id string
+---@field address string
+---@field correlation_id integer
+---@field size integer  bytes
+---@field body? table  fields in snake_case
+---@field delay fun(self: luka.ProbedRequest, ms: number)
+---@field fail fun(self: luka.ProbedRequest, code: string, options?: { at?: "request"|"each", message?: string })
+---@field close fun(self: luka.ProbedRequest)
+---@field drop fun(self: luka.ProbedRequest)
+
 ---@class luka.Admin
 ---@field topics fun(): table[]
 ---@field describe_topic fun(name: string): table
@@ -163,7 +176,7 @@ requests = nil
 ---@type fun(part_or_seconds?: string|number, seconds?: number): table[]
 rates = nil
 
---- Has a function see each request of a kind, and delay or fail it.
+--- Has a function see requests, and delay or fail them.
 ---@type { request: fun(api: string, fn: fun(request: luka.ProbedRequest)) }
 on = nil
 

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/slog.h"
 #include "event/loop.h"
+#include "metadata/image.h"
 #include "network/connection.h"
 #include "network/frame.h"
 #include "os/clock.h"
@@ -33,21 +34,45 @@ static void probe_copy_client(struct request *req, char *client_id, char *addres
 
 // ---- traces ----
 
+/// What a Produce is about, "clicks[0,1] orders[2]", cut to the text's size.
+static void probe_write_topics(struct request *req, char *text)
+{
+  const struct wire_produce_request *produce = req->body;
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  size_t at = 0;
+  for (int32_t i = 0; i < produce->topic_data_count && at < PROBES_TEXT_SIZE; i++) {
+    const struct wire_produce_request_topic_produce_data *data = &produce->topic_data[i];
+    const struct metadata_topic *topic =
+        req->version >= 13 ? metadata_image_topic_by_id(image, &data->topic_id) : NULL; // by id since version 13
+    const char *name = topic != NULL ? topic->name : data->name.length > 0 ? data->name.data : "(an unknown id)";
+    int length = topic == NULL && data->name.length > 0 ? data->name.length : (int)strlen(name);
+    at += (size_t)snprintf(text + at, PROBES_TEXT_SIZE - at, "%s%.*s[", i > 0 ? " " : "", length, name);
+    for (int32_t j = 0; j < data->partition_data_count && at < PROBES_TEXT_SIZE; j++) {
+      at += (size_t)snprintf(text + at, PROBES_TEXT_SIZE - at, "%s%d", j > 0 ? "," : "", data->partition_data[j].index);
+    }
+    at += at < PROBES_TEXT_SIZE ? (size_t)snprintf(text + at, PROBES_TEXT_SIZE - at, "]") : 0;
+  }
+}
+
 static void probe_note_request(struct request *req, int32_t body)
 {
+  bool is_produce = req->wire->key == WIRE_API_PRODUCE;
   req->is_traced = true;
   if (req->client_id.length > 0) {
     // The answer names it, too, and the frame's bytes may have been given back by then.
     req->client_id.data = arena_strndup(&req->arena, req->client_id.data, (size_t)req->client_id.length);
   }
-  struct probe_note *note =
-      probes_note_new(&req->api->probes, req->frame->bytes + body, (size_t)(req->frame->size - body));
+  struct probe_note *note = probes_note_new(&req->api->probes, is_produce ? NULL : req->frame->bytes + body,
+                                            (size_t)(req->frame->size - body));
   if (note != NULL) {
     note->api = req->wire->name;
     note->version = req->version;
     note->correlation_id = req->correlation_id;
     note->size = req->frame->size;
     note->wall_ms = event_loop_wall_ms(req->worker->loop);
+    if (is_produce) {
+      probe_write_topics(req, note->topics);
+    }
     probe_copy_client(req, note->client_id, note->address);
     probes_note(note);
   }

@@ -5,7 +5,8 @@
 // metrics (base/metrics.h). Each asks other threads and returns a ticket; lua/luka/words/inspect.lua makes lists of
 // what they give:
 //
-//   segments(topic, partition or -1)  { partition_count =, next_pass =, has_policy =, [i] = { partition =, ..., [j] = segment } };
+//   segments(topic, partition or -1)  { partition_count =, next_pass =, has_policy =,
+//                                       [i] = { partition =, ..., [j] = segment } };
 //                                     nil, "topic"; nil, "partition", how many it has
 //   compaction()                      { [i] = { topic =, partition =, is_running =, dirty_bytes =, error = ... } }
 //   group(name)                       { generation =, members =, awaited = { [i] = member }, until_time = ... } of a

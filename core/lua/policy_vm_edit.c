@@ -74,15 +74,16 @@ int policy_vm_find_header(struct policy_call *call, const char *name, size_t siz
 {
   struct record_header_iterator headers;
   struct record_header_view header;
+  int is_found = 0;
   record_headers_open(call->at, &headers);
   while (record_headers_next(&headers, &header) > 0) {
     if ((size_t)header.key_size == size && memcmp(header.key, name, size) == 0) {
       call->found = header.value;
       call->found_size = header.value_size;
-      return 1;
+      is_found = 1;
     }
   }
-  return 0;
+  return is_found;
 }
 
 static uint8_t *edit_put(uint8_t *at, const void *bytes, size_t size)

@@ -100,7 +100,7 @@ void policy_vm_edit(struct policy_call *call);
 /// @return 0, ERR_LIMIT
 int policy_vm_set_bytes(struct policy_call *call, int field, const char *bytes, size_t size);
 
-/// Looks for the first header of a name; `found` and `found_size` are its value.
+/// Looks for the last header of a name, which is the one that counts in Kafka; `found` and `found_size` are its value.
 ///
 /// @return 1, 0: there is none
 int policy_vm_find_header(struct policy_call *call, const char *name, size_t size);

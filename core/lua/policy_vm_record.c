@@ -266,7 +266,7 @@ static void headers_push(lua_State *vm, const struct record_header_view *header)
   lua_setfield(vm, -2, "value");
 }
 
-/// headers[name] -> the first value of it; headers[i] -> { key =, value = }
+/// headers[name] -> the last value of it; headers[i] -> { key =, value = }
 static int headers_get(lua_State *vm)
 {
   struct policy_call *call = record_check(vm);

@@ -133,7 +133,7 @@ int script_probe_answer(struct lua_State *vm)
 /// Pushes a table of what a note says, and the request's body.
 static int probe_push_note(struct lua_State *vm, void *arg)
 {
-  enum { NOTE_FIELDS = 12 };
+  enum { NOTE_FIELDS = 13 };
   const struct probe_note *note = arg;
   lua_createtable(vm, 0, NOTE_FIELDS);
   lua_pushboolean(vm, note->is_answer);
@@ -146,6 +146,10 @@ static int probe_push_note(struct lua_State *vm, void *arg)
   lua_setfield(vm, -2, "client_id");
   lua_pushstring(vm, note->address);
   lua_setfield(vm, -2, "address");
+  if (note->topics[0] != '\0') {
+    lua_pushstring(vm, note->topics);
+    lua_setfield(vm, -2, "topics");
+  }
   lua_value_set_int64(vm, "version", note->version);
   lua_value_set_int64(vm, "error_code", note->error_code);
   lua_value_set_int64(vm, "correlation_id", note->correlation_id);

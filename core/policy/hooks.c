@@ -29,6 +29,7 @@ struct hooks {
   int told_count;            ///< in the line
   int64_t dropped;           ///< told events that did not fit, and were not logged yet
   int64_t dropped_logged_ms; ///< when that was last logged
+  int64_t late_logged_ms;    ///< when an ask without an answer was last logged
   int64_t numbers;           ///< of the latest ask
   bool is_telling;           ///< one was taken out of the line, and is not dealt with yet
   pthread_cond_t told_out;   ///< signalled when nothing is left of what was told
@@ -76,8 +77,10 @@ struct hooks *hooks_new(void)
 
 void hooks_set_wake(struct hooks *hooks, void (*wake)(void *arg), void *arg)
 {
+  pthread_mutex_lock(&hooks->lock); // who asks later has held it, too
   hooks->wake = wake;
   hooks->wake_arg = arg;
+  pthread_mutex_unlock(&hooks->lock);
 }
 
 void hooks_delete(struct hooks *hooks)
@@ -207,6 +210,19 @@ static void hook_ask_returned(struct mail *mail)
   hooks_ask_delete(ask);
 }
 
+static void hook_ask_log(struct hook_ask *ask)
+{
+  struct hooks *hooks = ask->hooks;
+  int64_t now_ms = clock_mono_ms();
+  pthread_mutex_lock(&hooks->lock);
+  bool is_due = hooks->late_logged_ms == 0 || now_ms - hooks->late_logged_ms >= HOOKS_LOG_INTERVAL_MS;
+  hooks->late_logged_ms = is_due ? now_ms : hooks->late_logged_ms;
+  pthread_mutex_unlock(&hooks->lock);
+  if (is_due) {
+    slog_warn("%s; the script thread is busy with something that cannot be interrupted", ask->text);
+  }
+}
+
 /// The script thread is stuck in something that cannot be interrupted.
 static void hook_ask_expired(struct timer *timer)
 {
@@ -214,6 +230,7 @@ static void hook_ask_expired(struct timer *timer)
   ask->is_over = true;
   ask->result = ERR_TIMEOUT;
   snprintf(ask->text, sizeof ask->text, "%s: no answer within %d ms", hook_name(ask->event.hook), HOOKS_DEADLINE_MS);
+  hook_ask_log(ask);
   ask->done(ask);
 }
 

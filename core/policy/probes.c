@@ -66,15 +66,15 @@ static struct probes_room probes_note_room(struct probes *probes)
 }
 
 /// Bytes of a body that are handed on: none of one that is too large.
-static size_t probes_kept(const uint8_t *body, size_t size)
+static size_t probes_kept(const uint8_t *body, size_t size, size_t most)
 {
-  return body != NULL && size <= PROBES_BODY_MAX ? size : 0;
+  return body != NULL && size <= most ? size : 0;
 }
 
 /// A copy of a body, NULL for one that is too large.
-static uint8_t *probes_copy(const uint8_t *body, size_t size)
+static uint8_t *probes_copy(const uint8_t *body, size_t size, size_t most)
 {
-  if (body == NULL || size > PROBES_BODY_MAX) {
+  if (body == NULL || size > most) {
     return NULL;
   }
   uint8_t *copy = mem_alloc(size + 1);
@@ -99,14 +99,14 @@ static bool probes_post(struct probes *probes, struct mail *mail)
 struct probe_ask *probes_ask_new(struct probes *probes, const uint8_t *body, size_t body_size)
 {
   struct probes_room room = probes_ask_room(probes);
-  size_t kept = probes_kept(body, body_size);
+  size_t kept = probes_kept(body, body_size, PROBES_BODY_MAX);
   if (!probes_take(&room, kept)) {
     atomic_fetch_add(&probes->unasked, 1);
     return NULL;
   }
   struct probe_ask *ask = mem_zalloc(sizeof *ask);
   ask->probes = probes;
-  ask->body = probes_copy(body, body_size);
+  ask->body = probes_copy(body, body_size, PROBES_BODY_MAX);
   ask->body_size = kept;
   ask->has_room = true;
   list_create(&ask->node);
@@ -165,14 +165,14 @@ void probes_answer(struct probe_ask *ask)
 struct probe_note *probes_note_new(struct probes *probes, const uint8_t *body, size_t body_size)
 {
   struct probes_room room = probes_note_room(probes);
-  size_t kept = probes_kept(body, body_size);
+  size_t kept = probes_kept(body, body_size, PROBES_NOTE_BODY_MAX);
   if (!probes_take(&room, kept)) {
     atomic_fetch_add(&probes->dropped, 1);
     return NULL;
   }
   struct probe_note *note = mem_zalloc(sizeof *note);
   note->probes = probes;
-  note->body = probes_copy(body, body_size);
+  note->body = probes_copy(body, body_size, PROBES_NOTE_BODY_MAX);
   note->body_size = kept;
   return note;
 }

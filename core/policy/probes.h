@@ -27,17 +27,18 @@ struct event_loop;
 struct metric_samples;
 
 enum {
-  PROBES_KEYS_MAX = 128,             ///< api keys from 0
-  PROBES_TRACES_MAX = 16,            ///< traces at a time
-  PROBES_TEXT_SIZE = 256,            ///< longest part of a client id, and what is kept of one, with the NUL
-  PROBES_ASKS_MAX = 1024,            ///< requests that functions have at a time
-  PROBES_ASKS_BYTES_MAX = 64 << 20,  ///< bytes of their bodies
-  PROBES_NOTES_MAX = 1024,           ///< notes on their way to traces
-  PROBES_NOTES_BYTES_MAX = 16 << 20, ///< bytes of the bodies they carry
-  PROBES_BODY_MAX = 4 << 20,         ///< largest body that is handed on; of a larger request there is none
-  PROBES_DEADLINE_MS = 1000,         ///< wall time after which a request goes on, whatever its functions do
-  PROBES_TASK_MS = 800,              ///< wall time after which the script thread ends them
-  PROBES_DELAY_MAX_MS = 3600000,     ///< longest delay
+  PROBES_KEYS_MAX = 128,            ///< api keys from 0
+  PROBES_TRACES_MAX = 16,           ///< traces at a time
+  PROBES_TEXT_SIZE = 256,           ///< longest part of a client id, and what is kept of one, with the NUL
+  PROBES_ASKS_MAX = 1024,           ///< requests that functions have at a time
+  PROBES_ASKS_BYTES_MAX = 64 << 20, ///< bytes of their bodies
+  PROBES_NOTES_MAX = 1024,          ///< notes on their way to traces
+  PROBES_NOTES_BYTES_MAX = 4 << 20, ///< bytes of the bodies they carry
+  PROBES_NOTE_BODY_MAX = 64 << 10,  ///< largest body that a note carries
+  PROBES_BODY_MAX = 4 << 20,        ///< largest body that is handed on; of a larger request there is none
+  PROBES_DEADLINE_MS = 1000,        ///< wall time after which a request goes on, whatever its functions do
+  PROBES_TASK_MS = 800,             ///< wall time after which the script thread ends them
+  PROBES_DELAY_MAX_MS = 3600000,    ///< longest delay
 };
 
 /// What is looked at. Immutable, replaced whole.
@@ -128,7 +129,8 @@ struct probe_note {
   int64_t wall_ms;                  ///< when
   char client_id[PROBES_TEXT_SIZE]; ///< "" when there is none; cut
   char address[PROBES_TEXT_SIZE];   ///< of the client, with its port
-  uint8_t *body;                    ///< of a request, owned; NULL: too large
+  char topics[PROBES_TEXT_SIZE];    ///< of a Produce, whose body is not carried: topics and partitions; cut
+  uint8_t *body;                    ///< of any other request, owned; NULL: too large
   size_t body_size;                 ///< bytes
 };
 

@@ -353,12 +353,19 @@ static void produce_make_only(struct policy_produce *op, int32_t partition)
 }
 
 /// Makes parts by what was chosen.
-static int produce_divide(struct policy_produce *op, const struct batch_records *records, bool is_transformed)
+static int produce_divide(struct policy_produce *op, struct batch_records *records, bool is_transformed)
 {
   struct batch_split *split = &op->job.scratch->split;
   int as_sent = op->verdict.header.attributes & BATCH_CODEC_MASK;
+  int64_t share_id;
+  if (batch_share_producer_id(op->verdict.header.producer_id, op->addressed->index, &share_id) < 0) {
+    return produce_fail(op, ERR_INVALID_RECORD,
+                        "the producer id is none that this broker gives: it is too large for a topic with a "
+                        "partitioner");
+  }
   if (produce_goes_to_one(op, records->count)) {
     TRY(batch_share_whole(op->bytes, op->addressed->index));
+    records->iterator.header.producer_id = share_id; // a transform writes the batch anew by that header
     produce_make_only(op, op->chosen[0]);
     return 0;
   }

@@ -122,11 +122,42 @@ describe("Hostile functions", function()
       end
 
       it("are named in the log, and other topics have what was sent", function()
-        assert.truthy(broker:log():find "warn  transform result%.1: %S+config.lua:%d+: ")
+        assert.truthy(broker:log():find "warn  transform of topic %S+: %S+%.lua:%d+: ")
         assert.is_true(requests.is_well(broker))
       end)
     end)
   end
+
+  describe("in a hook", function()
+    local cases = {}
+    for _, list in ipairs { hostile.BODIES, hostile.HOOKS } do
+      for _, body in ipairs(list) do
+        if body.in_hook ~= false then
+          cases[#cases + 1] = { name = "hook." .. #cases + 1, body = body[2], wrong = body[3], title = body[1] }
+        end
+      end
+    end
+    setup(function() open(hostile.hooks(cases)) end)
+    teardown(close)
+
+    for _, case in ipairs(cases) do
+      it(case.title .. " is answered", function()
+        local answer = ask(case.name .. " " .. case.title, "CreateTopics", 7, { timeout_ms = 30000, topics = { { name = case.name,
+          num_partitions = 1, replication_factor = 1, configs = {} } } }).topics[1]
+        assert.equal(case.wrong and POLICY_VIOLATION or NONE, answer.error_code, tostring(answer.error_message))
+        if case.wrong then
+          assert.is_true(#answer.error_message > 0 and #answer.error_message <= 1024)
+          assert.is_nil(answer.error_message:find "%c", answer.error_message)
+        end
+        if os.getenv "LUKA_SHOW" then print(answer.error_message) end
+      end)
+    end
+
+    it("does not keep others from being created", function()
+      requests.create(client, "another")
+      assert.is_true(requests.is_well(broker))
+    end)
+  end)
 
   describe("that are compiled and never return", function()
     local names = { "partitioner", "transform", "transform_fetch", "where" }

@@ -91,7 +91,7 @@ describe("a hostile console", function()
       local id = other:start "local n = 0 while n < 3e7 do n = n + 1 end return n"
       local result = console:eval(source)
       assert.same({ false, "memory" }, { result.ok, result.code })
-      assert.matches("^not enough memory: all consoles together may use 16 MiB %(lua_memory%)", result.error)
+      assert.matches("^not enough memory: all consoles, hooks and timers together may use 16 MiB %(lua_memory%)", result.error)
       assert.equal(3e7, other:finish(id).values[1].value)
       all_is_well()
       assert.equal(1, console:eval("1").values[1].value)

@@ -25,7 +25,8 @@ local CASES = {
     "the error raised is a table, not a text" },
   { "returns", "return {}, {}, error", nil },
   { "yield", "coroutine.yield(1)", "attempt to yield outside a coroutine" },
-  { "yield_inside", "return ('%s'):format(setmetatable({}, { __tostring = function() return admin.topics()[1] end }))", "cannot wait inside a function that C calls back" },
+  { "yield_inside", "return ('%s'):format(setmetatable({}, { __tostring = function() return admin.topics()[1] end }))",
+    "cannot wait inside a function that C calls back" },
   { "forever", "while true do admin.topics() end", "is not done after 800 ms" },
   { "odd_reject", "reject {}", "reject: got a table, expected a text" },
   { "caught_reject", "pcall(reject, 'caught')", "caught" },
@@ -73,5 +74,19 @@ describe("a hostile hook", function()
     local err = admins.refusal(admin.create_topic, "itself")
     assert.equal("TOPIC_ALREADY_EXISTS", err.code)
     assert.equal(1, admin.list_offsets("itself", "latest")[1].offset)
+  end)
+end)
+
+describe("a hook that cannot be interrupted", function()
+  it("is answered for after a second, and said", function()
+    local broker = reload.start([[
+      broker { unsafe = true }
+      hook("topic.create", function(request) if request.name == "asleep" then os.execute "sleep 3" end end)]])
+    local admin = admins.of(broker)
+    local err = admins.refusal(admin.create_topic, "asleep")
+    assert.same({ "POLICY_VIOLATION", "topic.create: no answer within 1000 ms" }, { err.code, err.message })
+    assert.truthy(broker:log():find("the script thread is busy with something that cannot be interrupted", 1, true))
+    clients.wait_until("hooks work again", function() return (pcall(admin.create_topic, "awake")) end)
+    assert.equal(0, broker:stop())
   end)
 end)

@@ -227,7 +227,7 @@ end)
 
 describe("a reload", function()
   it("switches hooks, and leaves them as they are with an error", function()
-    local small = "broker { lua_memory = 8 * MiB } "
+    local small = "broker { lua_memory = 16 * MiB } "
     local broker = reload.start(small .. 'hook("topic.create", function(r) reject "one" end)')
     local admin = admins.of(broker)
     local function reason() return admins.refusal(admin.create_topic, "x").message end
@@ -240,7 +240,7 @@ describe("a reload", function()
     -- It fits the memory of the check, and not that of the script thread.
     lines = reload.hup(broker, small .. [[
       local t = {}
-      for i = 1, 300000 do t[i] = {} end
+      for i = 1, 400000 do t[i] = {} end
       hook("topic.create", function(r) reject(#t) end)]])
     assert.truthy(lines[1]:find("reload refused", 1, true))
     assert.truthy(lines[1]:find("not enough memory", 1, true))

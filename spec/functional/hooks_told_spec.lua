@@ -3,6 +3,7 @@
 local admins = require "spec.support.admin"
 local brokers = require "spec.support.broker"
 local clients = require "spec.support.client"
+local faults = require "spec.support.faults"
 local groups = require "spec.support.group"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
@@ -62,6 +63,23 @@ describe("hooks that are told", function()
     wait_for_line(broker, "gone rolling 0 1 true")
     client:close()
     assert.equal(0, broker:stop())
+  end)
+
+  it("hear of a disk that fails", function()
+    local data = brokers.temp_dir() .. "/data"
+    local disk = faults.new(data)
+    local broker = reload.start([[
+      broker { id = 1 }
+      hook("disk.fail", function(e) log.info("disk", e.path:match "[^/]+$", e.error ~= "") end)]], { data = data, env = disk.env })
+    local client = broker:connect()
+    local topic = requests.create(client, "ill")
+    disk:arm { kind = "write", err = "EIO", times = -1, suffix = ".log" }
+    client:ask("Produce", 7, { acks = 1, timeout_ms = 10000, topic_data = { { name = topic.name,
+      partition_data = { { index = 0, records = records.batch { records = { "x" } } } } } } })
+    wait_for_line(broker, "config.lua:2: disk data true")
+    disk:disarm()
+    client:close()
+    broker:kill()
   end)
 
   it("hear of groups that have members, and of those that have none any more", function()

@@ -219,7 +219,8 @@ describe("The console's view of the inside", function()
         local section = name:match "^[^.]+"
         if seen[#seen] ~= section and section ~= "error" then seen[#seen + 1] = section end
       end
-      assert.same({ "process", "network", "memory", "request", "partition", "log", "cleaner", "group", "pool", "script" }, seen)
+      assert.same({ "process", "network", "memory", "request", "partition", "log", "cleaner", "group", "pool", "policy",
+        "probe", "script" }, seen)
       assert.is_true(value["process.memory_bytes"] > 1000000)
       assert.is_true(value["process.uptime_ms"] >= 0)
       assert.is_true(value["script.memory_bytes"] < value["script.memory_limit_bytes"])

@@ -121,12 +121,47 @@ describe("policies on what is produced:", function()
       assert.equal(0, requests.end_offset(client, topic))
     end)
 
+    it("and a transform after it know what an idempotent producer has sent, whichever way it came", function()
+      local topic = create("pt.both", { partitions = 3 })
+      local function send(sequence, ...)
+        local list = keyed(...)
+        return produce(topic, { records = list, producer_id = 9, producer_epoch = 0, sequence = sequence }, { partition = 0 })[1]
+      end
+      local codes = { send(0, "a"), send(1, "a", "b", "b"), send(4, "a"), send(4, "a"), send(5, "b") }
+      assert.same({ NONE, NONE, NONE, NONE, NONE }, codes)
+      local sequences = {}
+      for i, batch in ipairs(records.parse(stored(topic, HOMES.a))) do sequences[i] = { batch.producer_id, batch.sequence } end
+      local id = 2 ^ 62 + 9 * 2 ^ 20
+      for _, pair in ipairs(sequences) do pair[1] = tonumber(pair[1]) end
+      assert.same({ { id, 0 }, { id, 1 }, { id, 4 } }, sequences)
+    end)
+
     it("and a transform after it work on each share", function()
       local topic = create("pt.both", { partitions = 3 })
       local kept = { { "keep", "1" } }
       produce(topic, { { key = "a", value = "1", headers = kept }, { key = "b", value = "2" }, { key = "b", value = "3", headers = kept } })
       assert.same({ { "1" }, { "3" } }, { values(topic, 1), values(topic, 2) })
       assert.equal(2, requests.end_offset(client, topic, 2))
+    end)
+
+    it("and a transform after it keep a share's producer id where all records go to one partition", function()
+      local topic = create("pt.both", { partitions = 3 })
+      local kept = { { "keep", "1" } }
+      local function send(key, sequence)
+        local list = { { key = key, value = tostring(sequence), headers = kept }, { key = key, value = "dropped" } }
+        return produce(topic, { records = list, producer_id = 7, producer_epoch = 0, sequence = sequence })
+      end
+      for i, key in ipairs { "a", "b", "a", "b" } do assert.same({ NONE, -1 }, (send(key, 2 * (i - 1)))) end
+      assert.same({ NONE, -1 }, (send("a", 4)))
+      assert.same({ { "0", "4" }, { "2", "6" } }, { values(topic, 1), values(topic, 2) })
+    end)
+
+    it("refuses a producer id that cannot be divided", function()
+      local topic = create("p.hash", { partitions = 3 })
+      local batch = { records = keyed("a", "b"), producer_id = 2 ^ 42, producer_epoch = 0, sequence = 0 }
+      local got, answer = produce(topic, batch)
+      assert.same({ INVALID_RECORD, -1 }, got)
+      assert.truthy(answer.error_message:find("producer id", 1, true), answer.error_message)
     end)
   end)
 

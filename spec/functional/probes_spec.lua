@@ -266,6 +266,16 @@ describe("on.request of a console", function()
   end)
 end)
 
+describe("the help", function()
+  it("has examples of words about requests that work", function()
+    local broker = brokers.start()
+    local console = console_of.connect(broker.data .. "/console.sock")
+    for _, entry in ipairs(require("luka.words.probes").entries) do value(console, entry.example) end
+    console:close()
+    assert.equal(0, broker:stop())
+  end)
+end)
+
 describe("trace", function()
   local broker, client, console, topic
 
@@ -316,6 +326,17 @@ describe("trace", function()
     assert.matches("waits 127%.0%.0%.1:%d+ Fetch v11 #%d+ gets", printed)
   end)
 
+  it("shows the topics of a Produce, by name and by id", function()
+    local printed = traced('trace "maker"', function()
+      for _, version in ipairs { 9, 13 } do
+        client:ask("Produce", version, requests.produce_body(version, { { topic, { { 0, records.batch { records = { "x" } } } } } }),
+          { client_id = "maker" })
+      end
+    end, "v13 ")
+    assert.matches("Produce v9 #%d+ asks, %d+ bytes: traced%[0%]\n", printed)
+    assert.matches("Produce v13 #%d+ asks, %d+ bytes: traced%[0%]\n", printed)
+  end)
+
   it("ends after the seconds given", function()
     local result = console:eval 'trace("nobody", 0.1)'
     assert.same({ true, "" }, { result.ok, result.printed })
@@ -325,7 +346,7 @@ describe("trace", function()
     console:start 'trace()'
     console:close()
     local other = console_of.connect(broker.data .. "/console.sock")
-    for _ = 1, 16 do assert.is_true(other:eval('trace("x", 0.1)').ok) end
+    assert.is_true(other:eval('for _ = 1, 17 do trace("x", 0.1) end').ok)
     other:close()
   end)
 end)

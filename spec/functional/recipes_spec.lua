@@ -83,7 +83,9 @@ describe("The recipe", function()
     assert.equal(NONE, send("events", { { value = '{"a":1}' }, { key = "k", value = '{"a":' }, { value = "null" }, { key = "n" } }))
     assert.same({ "null", '{"a":1}' }, values "events")
     local dead = read "events.dead"
-    assert.same({ '{"a":', "k", "events", "0" }, { dead[1].value, dead[1].key, header(dead[1], "dead.topic"), header(dead[1], "dead.partition") })
+    local letter = dead[1]
+    assert.same({ '{"a":', "k", "events", "0" },
+      { letter.value, letter.key, header(letter, "dead.topic"), header(letter, "dead.partition") })
     assert.is_true(#header(dead[1], "dead.reason") > 0)
     assert.same({ "n", nil }, { dead[2].key, dead[2].value })
   end)
@@ -175,7 +177,7 @@ describe("The recipe", function()
     configs.set(client, "clicks", { ["internal.segment.bytes"] = "300" })
     local old = { ts = (os.time() - 8 * 86400) * 1000 }
     for i = 1, 5 do assert.equal(NONE, send("clicks", { { value = ("%d"):format(i):rep(60) } }, old)) end
-    wait_until("old segments are gone", function() return requests.start_offset(client, topic "clicks") == 4 end)
+    wait_until("old segments are gone", function() return requests.start_offset(client, topic "clicks") >= 4 end)
     local file = assert(io.open(folder .. "/clicks-0/00000000000000000000.log", "rb"))
     local kept = records.values(file:read "*a")
     file:close()
@@ -192,7 +194,7 @@ describe("The recipe", function()
     wait_until("the copy has failed", function() return broker:log():find('topic "?clicks"?.-config.lua:7') end)
     assert.equal(0, requests.start_offset(client, topic "clicks"))
     os.remove(folder)
-    wait_until("they are archived once it is", function() return requests.start_offset(client, topic "clicks") == 4 end)
+    wait_until("they are archived once it is", function() return requests.start_offset(client, topic "clicks") >= 4 end)
   end)
 
   describe("owners", function()
@@ -218,9 +220,11 @@ describe("The recipe", function()
     end)
 
     it("refuses topics that would be made by their first record, and says so in the log", function()
-      local answer = client:ask("Metadata", 9, { topics = { { name = "stray" } }, allow_auto_topic_creation = true })
-      assert.equal(UNKNOWN_TOPIC, answer.topics[1].error_code)
-      wait_until("the log says it", function() return broker:log():find("topic stray has no owner", 1, true) end)
+      wait_until("the log says it", function()
+        local answer = client:ask("Metadata", 9, { topics = { { name = "stray" } }, allow_auto_topic_creation = true })
+        assert.equal(UNKNOWN_TOPIC, answer.topics[1].error_code)
+        return broker:log():find("topic stray has no owner", 1, true)
+      end)
       assert.is_nil(requests.find(client, "stray"))
     end)
 

@@ -122,7 +122,7 @@ every(minutes(5), function() end)
       '  topic "a".transform  compiled                                   config.lua:2',
       '  topic "a".archive    interpreted                                config.lua:3',
       "  every 300000 ms      interpreted                                config.lua:5",
-      "config.lua is right: 1 topic, 1 view, 3 functions",
+      "config.lua is right: 1 topic, 1 view, 3 functions, 0 warnings",
     } do
       assert.truthy(("\n" .. out):gsub(" +", " "):find("\n" .. line:gsub(" +", " ") .. "\n", 1, true), out)
     end

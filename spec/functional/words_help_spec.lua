@@ -9,7 +9,7 @@ local words = require "luka.words"
 --- Words whose example needs more than the protocol: their own specs run it.
 local ELSEWHERE = {
   ["topic:logs"] = true, ["topic:segments"] = true, ["topic:retention_plan"] = true, connections = true, metrics = true,
-  requests = true, rates = true, compaction = true,
+  requests = true, rates = true, compaction = true, on = true, off = true, trace = true,
   reload = true, stop = true,
 }
 

@@ -99,7 +99,8 @@ end
 --- Starts a broker and waits until it listens.
 ---
 ---@param options { set: string[]?, listen: string[]?, data: string?, config: string?, args: string[]?, env: table?, wait: boolean? }?
----   set: key=value; program: words in place of the program's path; listen: addresses, 127.0.0.1:0 by default; env: more environment variables; wait = false: do not wait
+---   set: key=value; program: words in place of the program's path; listen: addresses, 127.0.0.1:0 by default;
+---   env: more environment variables; wait = false: do not wait
 ---@return spec.Broker
 function M.start(options)
   options = options or {}

@@ -85,4 +85,38 @@ function M.config(cases, jit)
   return table.concat(lines, "\n") .. "\n"
 end
 
+--- More for hooks, which may ask the broker.
+M.HOOKS = {
+  { "admin in a coroutine of its own", "coroutine.wrap(function() admin.topics() end)()" },
+  { "admin in a comparison", "table.sort({ 3, 2, 1 }, function(a, b) admin.topics() return a < b end)" },
+  { "admin in __index", "local x = setmetatable({}, { __index = function() return admin.topics() end }).x" },
+  { "admin in pcall", "pcall(admin.topics)" },
+  { "admin that fails", "admin.describe_topic('there is none')", "" },
+  { "requests without end", "while true do admin.topics() end", "" },
+  { "itself through produce", "produce('source', { value = 'x' })" },
+  { "a topic that it creates", "admin.create_topic('of.a.hook', { partitions = 1 }) admin.delete_topic('of.a.hook')" },
+  { "a refusal in pcall", "pcall(reject, 'no')", "" },
+  { "a refusal that is a table", "reject({})", "" },
+  { "partitions that are none", "request.partitions = 0/0", "" },
+  { "2^31 partitions", "request.partitions = 2^31", "" },
+  { "configs that are a function", "request.configs = print", "" },
+  { "configs that refer to themselves", "request.configs.x = request.configs", "" },
+  { "a request that is emptied", "for key in pairs(request) do request[key] = nil end", "" },
+}
+
+--- Hooks on the creation of topics, one topic for each case; its place in the list is the end of its name.
+---
+---@param cases { body: string }[]
+---@return string config
+function M.hooks(cases)
+  local lines = { 'local slow, kept = require "slow", nil', "broker { workers = 2, lua_memory = 16 * MiB }", 'topic "plain" {}',
+    'topic "source" {}', "local bodies = {}" }
+  for i, case in ipairs(cases) do
+    lines[#lines + 1] = ("bodies[%d] = function(request)\n%s\nend"):format(i, case.body)
+  end
+  lines[#lines + 1] = 'hook("topic.create", function(request)\nlocal body = bodies[tonumber(request.name:match "^hook%.(%d+)$")]\n'
+    .. "if body then body(request) end\nend)"
+  return table.concat(lines, "\n") .. "\n"
+end
+
 return M

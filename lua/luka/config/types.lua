@@ -146,7 +146,7 @@ on = {}
 
 --- A function that sees each request of a kind.
 ---@param name string  "Fetch"
----@param fn fun(request: table)
+---@param fn fun(request: luka.ProbedRequest)
 function on.request(name, fn) end
 
 --- A dictionary that all functions share.

@@ -28,7 +28,7 @@ function M.of(settings)
     end
   end
   for _, policy in ipairs(settings.policies.list) do
-    if names.IDLE[policy.kind] or policy.kind == "hook" and names.IDLE_HOOKS[policy.name] then
+    if policy.kind == "hook" and names.IDLE_HOOKS[policy.name] then
       add(list, { origin = policy.origin, path = policy.label }, "has no effect yet: nothing calls it")
     end
   end

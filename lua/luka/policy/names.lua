@@ -8,10 +8,7 @@ M.KINDS = {
   "partitioner", "transform", "transform_fetch", "where", "retention", "archive", "placement", "hook", "timer", "request",
 }
 
---- Kinds that nothing calls yet; a configuration that has some is warned.
-M.IDLE = { request = true }
-
---- The same for hooks.
+--- Hooks that nothing calls yet; a configuration that has some is warned.
 M.IDLE_HOOKS = { ["client.authorize"] = true }
 
 --- Keys of a topic that are functions, as they are numbered.

@@ -44,6 +44,7 @@ local NONE = {}
 ---@field current luka.PolicySetState?
 ---@field wanted luka.PolicySetState?
 ---@field previous luka.PolicySetState?
+---@field loading luka.Task?  evaluates a configuration
 ---@field teller luka.Task?  tells what has happened, one after another
 local Policies = {}
 Policies.__index = Policies
@@ -139,12 +140,13 @@ function Policies:evaluate(options, done)
   local native = self.native
   local list, message
   local loading = { tasks = {} }
-  self:spawn(loading, function()
+  self.loading = self:spawn(loading, function()
     list, message = load.load(options.sources, {
       is_deep = native.is_deep, was_preempted = native.was_preempted, log = native.log, is_unsafe = options.is_unsafe,
       expected = options.expected, words = words.new(native),
     })
   end, { budget_ms = options.load_ms }, function(_, ok, err)
+    self.loading = nil
     if not ok then list, message = nil, errors.is(err) and err.message or tostring(err) end
     if not list then return done(nil, message) end
     done(sorted(options, list))
@@ -179,9 +181,10 @@ function Policies:commit()
   self:told()
 end
 
---- Memory has run out, and most of it is held by functions of the configuration: what they hold is given up, and they begin
---- anew, as after a reload.
+--- Memory has run out, and most of it is held by functions of the configuration: those that are being evaluated are not,
+--- then; otherwise what they hold is given up, and they begin anew, as after a reload.
 function Policies:on_full(text)
+  if self.loading then return tasks.kill(self.loading, errors.new("memory", text)) end
   for _, which in ipairs { "previous", "current" } do
     local set = self[which]
     self[which] = nil

@@ -13,6 +13,8 @@ local M = {}
 
 --- Most functions of one kind of request, and most traces, which is C's bound; lines that a trace may be behind.
 M.FUNCTIONS_MAX, M.TRACES_MAX, M.LINES_MAX = 64, 16, 1000
+--- Bytes of bodies that a trace may be behind.
+M.BODIES_MAX = 1024 * 1024
 --- What a function is told when it takes longer than core/policy/probes.h allows.
 local OVERDUE = "took longer than 800 ms"
 --- Longest error that is kept, bytes.
@@ -207,6 +209,7 @@ end
 ---@class luka.Trace
 ---@field part string   of the client ids that it shows; "": all
 ---@field lines { note: table, body: string? }[]
+---@field bytes integer  of their bodies
 ---@field dropped integer
 local Trace = {}
 Trace.__index = Trace
@@ -219,7 +222,7 @@ Trace.__index = Trace
 function M.trace(part, seconds)
   if #traces >= M.TRACES_MAX then errors.raise("usage", "trace: there are %d traces already", M.TRACES_MAX) end
   local current = task.current()
-  local trace = setmetatable({ part = part, lines = {}, dropped = 0, task = current, known = native.probe_dropped() }, Trace)
+  local trace = setmetatable({ part = part, lines = {}, bytes = 0, dropped = 0, task = current, known = native.probe_dropped() }, Trace)
   local on_end = current.on_end
   function current.on_end(...)
     trace:finish()
@@ -258,24 +261,30 @@ end
 ---@return integer dropped
 function Trace:next()
   while #self.lines == 0 do
-    if self.is_over then return nil, 0 end
+    if self.is_over then
+      self:finish()
+      return nil, 0
+    end
     self.ticket = task.new_ticket()
     task.await(self.ticket)
   end
   local in_c = native.probe_dropped()
   local dropped = self.dropped + in_c - self.known
   self.dropped, self.known = 0, in_c
-  return table.remove(self.lines, 1), dropped
+  local line = table.remove(self.lines, 1)
+  self.bytes = self.bytes - (line.body and #line.body or 0)
+  return line, dropped
 end
 
 --- A traced client was heard.
 function M.noted(note, body)
   for _, trace in ipairs(traces) do
     if note.client_id:find(trace.part, 1, true) then
-      if #trace.lines >= M.LINES_MAX then
+      local bytes = trace.bytes + (body and #body or 0)
+      if #trace.lines >= M.LINES_MAX or bytes > M.BODIES_MAX then
         trace.dropped = trace.dropped + 1
       else
-        trace.lines[#trace.lines + 1] = { note = note, body = body }
+        trace.lines[#trace.lines + 1], trace.bytes = { note = note, body = body }, bytes
         trace:wake()
       end
     end

@@ -89,6 +89,19 @@ local TYPES = [[
 ---@field partitions? integer[]
 ---@field dry? boolean
 
+---@class luka.ProbedRequest
+---@field api string  "Fetch"
+---@field version integer
+---@field client_id string
+---@field address string
+---@field correlation_id integer
+---@field size integer  bytes
+---@field body? table  fields in snake_case
+---@field delay fun(self: luka.ProbedRequest, ms: number)
+---@field fail fun(self: luka.ProbedRequest, code: string, options?: { at?: "request"|"each", message?: string })
+---@field close fun(self: luka.ProbedRequest)
+---@field drop fun(self: luka.ProbedRequest)
+
 ---@class luka.Admin
 ---@field topics fun(): table[]
 ---@field describe_topic fun(name: string): table

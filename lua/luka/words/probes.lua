@@ -13,7 +13,7 @@ local M = {}
 ---@type luka.Word[]
 M.entries = {
   { name = "on", group = "broker", type = "{ request: fun(api: string, fn: fun(request: luka.ProbedRequest)) }",
-    text = "Has a function see each request of a kind, and delay or fail it.",
+    text = "Has a function see requests, and delay or fail them.",
     usage = 'on.request("Fetch", function(request) ... end)',
     about = "The function gets request.api, version, client_id, address, correlation_id, size and body, with fields as the "
       .. "protocol names them, in snake_case: request.body.topics[1].topic. It decides by request:delay(ms), "

@@ -70,7 +70,7 @@ function M.format(context, note, body)
   }
   if not note.is_answer then
     out[#out + 1] = "asks, " .. text.size(note.size)
-    local topics = body and about(context, note.api, tonumber(note.version), body) or ""
+    local topics = note.topics or body and about(context, note.api, tonumber(note.version), body) or ""
     if topics ~= "" then out[#out] = out[#out] .. ":" end
     out[#out + 1] = topics ~= "" and topics or nil
   elseif note.is_closed then

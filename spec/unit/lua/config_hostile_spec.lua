@@ -173,7 +173,7 @@ describe("the sandbox", function()
       "gcinfo", "module",
     } do
       assert.equal("nil", value(("return rawget(_G, '%s')"):format(name)))
-      assert.equal(("config.lua:1: %s is out of reach of a configuration"):format(name), refusal("return " .. name))
+      assert.equal(1, refusal("return " .. name):find(("config.lua:1: %s is out of reach of a configuration"):format(name), 1, true))
     end
     for _, name in ipairs {
       "os.execute", "os.remove", "os.rename", "os.exit", "os.tmpname", "os.setlocale", "string.dump",

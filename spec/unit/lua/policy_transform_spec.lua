@@ -33,7 +33,12 @@ for _, jit in ipairs { "", "jit = true, " } do
     it("filters by a header", function()
       assert.same({ "keep", "drop", "drop", "keep" }, make "if record.headers.region == 'eu' then return record end"
         :transform({ { "a", headers = { { "region", "eu" } } }, { "b", headers = { { "region", "us" } } }, "c",
-          { "d", headers = { { "x", "y" }, { "region", "eu" }, { "region", "us" } } } }).actions)
+          { "d", headers = { { "region", "us" }, { "region", "eu" }, { "x", "y" } } } }).actions)
+    end)
+
+    it("sees the last header of a name, also when it is null", function()
+      assert.same({ "keep", "drop" }, make "if record.headers.a == nil then return record end"
+        :transform({ { headers = { { "a", "1" }, { "a" } } }, { headers = { { "a" }, { "a", "1" } } } }).actions)
     end)
 
     it("sets the value, and leaves the rest", function()
