@@ -143,6 +143,13 @@ describe("a policy", function()
     end)
   end
 
+  it("cannot give functions", function()
+    vm = assert(calls.new 'topic "clicks" { partitioner = function() every(1000, print) return 0 end }')
+    local _, message = vm:partition({ "a" }, 2)
+    assert.equal("partitioner of topic clicks: config.lua:1: a timer is given where the configuration is evaluated: "
+      .. "a function of it cannot give one", message)
+  end)
+
   it("about segments goes on after it has filled its state", function()
     vm = assert(calls.new([[local kept = {} topic "clicks" { archive = function()
       if #kept == 0 then while true do kept[#kept + 1] = ("x"):rep(10000) .. #kept end end end }]],
