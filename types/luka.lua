@@ -320,6 +320,17 @@ on = {}
 ---@param fn fun(request: luka.ProbedRequest)
 function on.request(name, fn) end
 
+--- In hooks and timers: the administration, as in the console.
+---@type luka.Admin
+admin = {}
+
+--- In hooks and timers: writes a record, or a list of records.
+---@param topic string
+---@param records string|table
+---@param options { partition?: integer, compression?: string, acks?: integer }?
+---@return table
+function produce(topic, records, options) end
+
 --- A dictionary that all functions share.
 ---@param name string
 ---@return luka.Shared

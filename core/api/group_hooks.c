@@ -56,6 +56,16 @@ static void join_answered(struct hook_ask *ask)
   }
 }
 
+/// A time that functions may change; nil where this kind of member has none.
+static void join_add_time(struct hook_event *event, const char *name, const int32_t *time_ms)
+{
+  if (time_ms == NULL) {
+    hook_add_text(event, name, NULL);
+  } else {
+    hook_add_number(event, name, *time_ms)->is_open = true;
+  }
+}
+
 void api_ask_join(struct request *req, const struct api_join *join, api_hook_go_fn go, api_hook_refuse_fn refuse)
 {
   if (!api_meets_hook(req, HOOK_GROUP_JOIN)) {
@@ -72,12 +82,8 @@ void api_ask_join(struct request *req, const struct api_join *join, api_hook_go_
   hook_add_text(event, "type", join->type);
   hook_add_bytes(event, "member", join->member.data, join->member.length);
   hook_add_bytes(event, "instance", join->instance.data, join->instance.length);
-  if (join->session_timeout_ms != NULL) {
-    hook_add_number(event, "session_timeout_ms", *join->session_timeout_ms)->is_open = true;
-  }
-  if (join->rebalance_timeout_ms != NULL) {
-    hook_add_number(event, "rebalance_timeout_ms", *join->rebalance_timeout_ms)->is_open = true;
-  }
+  join_add_time(event, "session_timeout_ms", join->session_timeout_ms);
+  join_add_time(event, "rebalance_timeout_ms", join->rebalance_timeout_ms);
   api_asker_add(&asker, event);
   hooks_ask(ask);
 }

@@ -18,6 +18,7 @@
 #include "network/frame.h"
 #include "policy/policy.h"
 #include "policy/produce.h"
+#include "policy/runner.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
 
@@ -33,6 +34,9 @@ bool produce_meets_policies(const struct produce *produce, const struct partitio
 {
   if (policy_produce_is_ahead(found)) {
     return true;
+  }
+  if (!policy_runners_are_needed(produce->req->api->runners)) {
+    return false;
   }
   const struct policy_set *set = policy_cache_get(produce->req->api->policies);
   const struct policy_topic *policies = policy_set_topic(set, found->topic, strlen(found->topic));
@@ -50,26 +54,16 @@ bool produce_meets_policies(const struct produce *produce, const struct partitio
 /// Takes over the result, with texts in the request's arena.
 static void produce_take_result(struct produce_part *part, const struct policy_produce *op)
 {
-  struct request *req = part->produce->req;
   part->verdict = op->verdict;
   part->job.log_start_offset = op->log_start_offset;
   part->job.batch.base_offset = op->base_offset;
   part->job.batch.is_duplicate = op->is_duplicate;
   part->job.batch.stored_timestamp = op->stored_timestamp;
   part->error = op->is_transactional ? produce_check_transaction(part->produce, part) : api_wire_error(op->result);
-  struct batch_verdict *verdict = &part->verdict;
   if (op->is_transactional) {
-    verdict->message = "Transactional batches cannot be written to a topic with policies";
-  } else if (verdict->message != NULL) {
-    verdict->message = arena_strndup(&req->arena, verdict->message, strlen(verdict->message));
+    part->verdict.message = "Transactional batches cannot be written to a topic with policies";
   }
-  struct batch_record_error *errors = request_array(req, verdict->record_error_count, sizeof *errors);
-  for (int32_t i = 0; i < verdict->record_error_count; i++) {
-    const char *message = verdict->record_errors[i].message;
-    errors[i].index = verdict->record_errors[i].index;
-    errors[i].message = arena_strndup(&req->arena, message, strlen(message));
-  }
-  verdict->record_errors = errors;
+  produce_keep_texts(part);
 }
 
 static void produce_policed_done(struct policy_produce *op)

@@ -89,10 +89,10 @@ static void produce_pool_work(struct pool_job *job)
   }
 }
 
-/// Moves the texts of a verdict to the request, whose arena is for its worker only.
-static void produce_keep_texts(struct produce_pooled *pooled, struct request *req)
+void produce_keep_texts(struct produce_part *part)
 {
-  struct batch_verdict *verdict = &pooled->part->verdict;
+  struct request *req = part->produce->req;
+  struct batch_verdict *verdict = &part->verdict;
   if (verdict->message != NULL) {
     verdict->message = arena_strndup(&req->arena, verdict->message, strlen(verdict->message));
   }
@@ -103,7 +103,6 @@ static void produce_keep_texts(struct produce_pooled *pooled, struct request *re
     errors[i].message = arena_strndup(&req->arena, message, strlen(message));
   }
   verdict->record_errors = errors;
-  arena_destroy(&pooled->arena);
 }
 
 static void produce_pool_done(struct pool_job *job)
@@ -112,7 +111,8 @@ static void produce_pool_done(struct pool_job *job)
   struct produce_part *part = pooled->part;
   struct produce *produce = part->produce;
   struct request *req = produce->req;
-  produce_keep_texts(pooled, req);
+  produce_keep_texts(part);
+  arena_destroy(&pooled->arena);
   if (part->error != WIRE_NONE) {
     record_buffer_destroy(&pooled->packed);
     partition_unref(pooled->found);

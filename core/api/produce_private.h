@@ -84,7 +84,7 @@ void produce_pool(struct produce_part *part, struct partition *found, const stru
                   const struct topic_config *config, bool is_old);
 
 /// Whether a part has to go round by a runner: its topic has policies that run there, or batches of its partition are
-/// there still. Once policy_runners_are_needed() says so.
+/// there still.
 bool produce_meets_policies(const struct produce *produce, const struct partition *found,
                             const struct topic_config *config);
 
@@ -93,6 +93,9 @@ bool produce_meets_policies(const struct produce *produce, const struct partitio
 ///
 /// @param is_old  as for produce_pool()
 void produce_police(struct produce_part *part, struct partition *found, const struct batch_rules *rules, bool is_old);
+
+/// Moves the texts of a part's verdict to its request, whose arena is for the request's worker only.
+void produce_keep_texts(struct produce_part *part);
 
 /// The error of a transactional batch; WIRE_NONE for any other.
 int16_t produce_check_transaction(const struct produce *produce, const struct produce_part *part);

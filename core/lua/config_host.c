@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/slog.h"
+#include "lua/value.h"
 #include "metadata/topic_name.h"
 #include "network/listener.h"
 #include "os/stream.h"
@@ -55,15 +56,6 @@ static int host_position(lua_State *vm)
 static int host_print(lua_State *vm)
 {
   slog_info("%s", luaL_checkstring(vm, 1));
-  return 0;
-}
-
-/// log(level, text)
-static int host_log(lua_State *vm)
-{
-  static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
-  enum slog_level level = (enum slog_level)luaL_checkoption(vm, 1, NULL, levels);
-  slog_write(level, "%s", luaL_checkstring(vm, 2));
   return 0;
 }
 
@@ -233,7 +225,7 @@ void config_host_push(struct lua_State *vm, struct config_load *load)
       {"is_deep", host_is_deep},
       {"position", host_position},
       {"print", host_print},
-      {"log", host_log},
+      {"log", lua_value_log},
       {"builtin_partitioner", host_builtin_partitioner},
       {"read", host_read},
       {"check_broker", host_check_broker},

@@ -112,18 +112,6 @@ static int vm_is_deep(lua_State *vm)
   return 1;
 }
 
-// log(level, text)
-static int vm_log(lua_State *vm)
-{
-  static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
-  enum slog_level level = (enum slog_level)luaL_checkoption(vm, 1, "info", levels);
-  const char *text = luaL_checkstring(vm, 2);
-  if (slog_is_on(level)) {
-    slog_write(level, "%s", text);
-  }
-  return 0;
-}
-
 /// Sets fields of the table on top.
 static void vm_set_text(lua_State *vm, const char *name, const char *text, size_t size)
 {
@@ -184,7 +172,7 @@ static int vm_load(lua_State *vm)
   lua_setfield(vm, -2, "natives");
   lua_pushcfunction(vm, vm_is_deep);
   lua_setfield(vm, -2, "is_deep");
-  lua_pushcfunction(vm, vm_log);
+  lua_pushcfunction(vm, lua_value_log);
   lua_setfield(vm, -2, "log");
   lua_pushboolean(vm, set->is_unsafe);
   lua_setfield(vm, -2, "is_unsafe");

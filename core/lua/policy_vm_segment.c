@@ -129,6 +129,7 @@ static void segment_set_text(lua_State *vm, const char *name, const char *text)
 
 void policy_vm_push_segment(struct lua_State *vm, const struct policy_segment *segment)
 {
+  static const char *const none[] = {NULL};
   lua_createtable(vm, 0, 9);
   segment_set_text(vm, "topic", segment->topic);
   segment_set_text(vm, "path", segment->path);
@@ -140,6 +141,8 @@ void policy_vm_push_segment(struct lua_State *vm, const struct policy_segment *s
   lua_createtable(vm, 0, 2);
   lua_value_set_int64(vm, "size", segment->log_bytes);
   lua_value_set_int64(vm, "segments", segment->log_segments);
+  lua_pushliteral(vm, "log has size and segments");
+  lua_value_restrict(vm, none);
   lua_setfield(vm, -2, "log");
   // What it copies is the segment, whatever becomes of the fields.
   lua_pushstring(vm, segment->path);
@@ -147,4 +150,6 @@ void policy_vm_push_segment(struct lua_State *vm, const struct policy_segment *s
   lua_pushinteger(vm, segment->partition);
   lua_pushcclosure(vm, segment_copy, 3);
   lua_setfield(vm, -2, "copy");
+  lua_pushliteral(vm, "a segment has topic, partition, base_offset, next_offset, size, age, path, log and copy");
+  lua_value_restrict(vm, none);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lua/script_private.h"
+#include "lua/value.h"
 #include "policy/hooks.h"
 
 enum {
@@ -54,11 +55,22 @@ static void event_push_field(lua_State *vm, const struct hook_field *field)
 void script_push_event(struct lua_State *vm, const struct hook_event *event)
 {
   luaL_checkstack(vm, 4, "too deep");
+  const char *names[HOOK_FIELDS_MAX + 1] = {NULL};
   lua_createtable(vm, 0, event->field_count);
   for (int i = 0; i < event->field_count; i++) {
+    names[i] = event->fields[i].name;
     event_push_field(vm, &event->fields[i]);
-    lua_setfield(vm, -2, event->fields[i].name);
+    lua_setfield(vm, -2, names[i]);
   }
+  luaL_Buffer text;
+  luaL_buffinit(vm, &text);
+  luaL_addstring(&text, hook_name(event->hook));
+  for (int i = 0; i < event->field_count; i++) {
+    luaL_addstring(&text, i == 0 ? " has " : i + 1 < event->field_count ? ", " : " and ");
+    luaL_addstring(&text, names[i]);
+  }
+  luaL_pushresult(&text);
+  lua_value_restrict(vm, names);
 }
 
 // ---- back ----

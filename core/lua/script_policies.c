@@ -17,6 +17,7 @@
 #include "lua/config.h"
 #include "lua/policy_vm_private.h"
 #include "lua/script_private.h"
+#include "lua/value.h"
 #include "os/clock.h"
 #include "policy/hooks.h"
 
@@ -442,18 +443,6 @@ static int script_native_is_serving(lua_State *vm)
   return 1;
 }
 
-// log(level, text)
-static int script_native_log(lua_State *vm)
-{
-  static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
-  enum slog_level level = (enum slog_level)luaL_checkoption(vm, 1, "info", levels);
-  const char *text = luaL_checkstring(vm, 2);
-  if (slog_is_on(level)) {
-    slog_write(level, "%s", text);
-  }
-  return 0;
-}
-
 void script_add_policy_natives(struct lua_State *vm, struct script *script)
 {
   script_add_native(vm, script, "loaded", script_native_loaded, NULL);
@@ -465,5 +454,5 @@ void script_add_policy_natives(struct lua_State *vm, struct script *script)
   script_add_native(vm, script, "mono_ms", script_native_mono_ms, NULL);
   script_add_native(vm, script, "cpu_ms", script_native_cpu_ms, NULL);
   script_add_native(vm, script, "is_serving", script_native_is_serving, NULL);
-  script_add_native(vm, script, "log", script_native_log, NULL);
+  script_add_native(vm, script, "log", lua_value_log, NULL);
 }

@@ -219,6 +219,19 @@ size_t lua_state_memory(const struct lua_state *state, size_t *cap)
   return state->used_bytes;
 }
 
+/// Whether a block may become larger: there is room for it, and large ones look at the clock.
+static bool state_may_grow(struct lua_state *state, size_t old_size, size_t new_size)
+{
+  if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
+    return false;
+  }
+  if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && !state->is_lent && state_is_late(state)) {
+    state->is_expired = true;
+    return false;
+  }
+  return true;
+}
+
 /// LuaJIT's allocator; counts by owner. Refusing raises "not enough memory" in Lua, so only growth is refused: the
 /// collector shrinks blocks where it cannot cope with an error. Library functions that fill large blocks run long
 /// between two steps of the hook, so large blocks look at the clock as well.
@@ -237,11 +250,7 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
     return NULL;
   }
   if (new_size > old_size) {
-    if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
-      return NULL;
-    }
-    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && !state->is_lent && state_is_late(state)) {
-      state->is_expired = true;
+    if (!state_may_grow(state, old_size, new_size)) {
       return NULL;
     }
     if (new_size >= STATE_TIMED_BLOCK_BYTES && state->task_id != 0) {
@@ -262,14 +271,8 @@ static void *state_alloc(void *arg, void *block, size_t old_size, size_t new_siz
 static void *state_alloc_heap(void *arg, void *block, size_t old_size, size_t new_size)
 {
   struct lua_state *state = arg;
-  if (new_size > old_size) {
-    if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
-      return NULL;
-    }
-    if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && !state->is_lent && state_is_late(state)) {
-      state->is_expired = true;
-      return NULL;
-    }
+  if (new_size > old_size && !state_may_grow(state, old_size, new_size)) {
+    return NULL;
   }
   void *made = state->heap(state->heap_arg, block, old_size, new_size);
   if (made != NULL || new_size == 0) {

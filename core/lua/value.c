@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/slog.h"
 
 enum { VALUE_CODE_SIZE = 64 }; ///< longest name of an error code with its NUL
 
@@ -149,4 +150,55 @@ int lua_value_fail(lua_State *vm, int code)
   lua_pushnil(vm);
   lua_value_push_error(vm, code, last->code == code ? last->message : error_text(code));
   return 2;
+}
+
+int lua_value_log(lua_State *vm)
+{
+  static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+  enum slog_level level = (enum slog_level)luaL_checkoption(vm, 1, "info", levels);
+  const char *text = luaL_checkstring(vm, 2);
+  if (slog_is_on(level)) {
+    slog_write(level, "%s", text);
+  }
+  return 0;
+}
+
+/// __index and __newindex of restricted tables: called for names that are not there.
+static int value_find_optional(lua_State *vm)
+{
+  lua_pushvalue(vm, 2);
+  lua_rawget(vm, lua_upvalueindex(1));
+  if (lua_isnil(vm, -1)) {
+    return luaL_error(vm, "there is no %s: %s",
+                      lua_type(vm, 2) == LUA_TSTRING ? lua_tostring(vm, 2) : "field without a name",
+                      lua_tostring(vm, lua_upvalueindex(2)));
+  }
+  lua_settop(vm, 3);
+  if (lua_isnil(vm, 3)) {
+    return 0;
+  }
+  lua_rawset(vm, 1);
+  return 0;
+}
+
+void lua_value_restrict(lua_State *vm, const char *const *optional)
+{
+  luaL_checkstack(vm, 6, "too deep");
+  int text = lua_gettop(vm);
+  lua_newtable(vm);
+  for (; *optional != NULL; optional++) {
+    lua_pushboolean(vm, true);
+    lua_setfield(vm, -2, *optional);
+  }
+  lua_createtable(vm, 0, 3);
+  lua_pushvalue(vm, text + 1);
+  lua_pushvalue(vm, text);
+  lua_pushcclosure(vm, value_find_optional, 2);
+  lua_pushvalue(vm, -1);
+  lua_setfield(vm, -3, "__index");
+  lua_setfield(vm, -2, "__newindex");
+  lua_pushboolean(vm, false);
+  lua_setfield(vm, -2, "__metatable");
+  lua_setmetatable(vm, text - 1);
+  lua_settop(vm, text - 1);
 }

@@ -32,3 +32,12 @@ void lua_value_push_error(struct lua_State *vm, int code, const char *message);
 ///
 /// @param code  ERR_*; when error_last() is about something else, its general text is the message
 int lua_value_fail(struct lua_State *vm, int code);
+
+/// Makes it an error to read or set other names of the table on top than those it has, or could have: a misspelt one is
+/// found at the first call. Pops the text on top, which says which there are: "a segment has topic and path".
+///
+/// @param optional  names that may be nil, and be set; NULL ends them
+void lua_value_restrict(struct lua_State *vm, const char *const *optional);
+
+/// A function for Lua, log(level, text): a line in the diagnostic log, by "error", "warn", "info" or "debug".
+int lua_value_log(struct lua_State *vm);

@@ -45,8 +45,8 @@ static void runner_abandon(struct policy_runners *runners, struct policy_runner 
   runner->thread = NULL;
   runner_count_alive(runners, -1);
   runner_post(runners, job);
-  if (!runner->is_ending || !list_is_empty(&runner->queue)) {
-    runner_start(runners, runner);
+  if ((!runner->is_ending || !list_is_empty(&runner->queue)) && runner_start(runners, runner) < 0) {
+    runner_refuse(runners, runner); // at the end of the broker nobody would try again
   }
 }
 

@@ -105,6 +105,10 @@ describe("the console", function()
     ["a word of other tools"] = { 'delete "x"', 'console:1: unknown word delete: topic "name":delete() deletes a topic' },
     ["a word of config.lua"] = {
       "broker {}", "console:1: unknown word broker: broker { ... } belongs in config.lua, then reload() reads it" },
+    ["a word for functions in config.lua"] = { 'hook("reload", print)',
+      'console:1: unknown word hook: hook("topic.create", function) belongs in config.lua, then reload() reads it' },
+    ["a table of words of config.lua"] = { 'policy.partitioner("x", print)',
+      'console:1: unknown word policy: policy.partitioner("name", function) belongs in config.lua, then reload() reads it' },
     ["a name without quotes"] = { "topic x", 'console:1: topic x: a topic\'s name goes in quotes: topic "x"' },
     ["a text without quotes"] = { "help tail", 'console:1: help tail: a text goes in quotes: help "tail"' },
     ["a text without quotes behind something else"] = { "hello tail", "console:1: '=' expected near 'tail'" },

@@ -18,6 +18,9 @@ hook("topic.create", function(request)
   if request.name == "kept" then request.configs["retention.ms"] = 1000 end
   if request.name == "bare" then request.configs = {} end
   if request.name == "odd" then request.partitions = "many" end
+  if request.name == "set" then request.partition = 7 end
+  if request.name == "read" then return request.nmae end
+  if request.name == "nil" then request.client_id = request.client_id end
   if request.name == "who" then
     reject(("%%s of %%s at %%s"):format(request.client_id, request.principal, request.address))
   end
@@ -115,6 +118,17 @@ describe("hooks that are asked", function()
     assert.equal("POLICY_VIOLATION", err[1])
     assert.truthy(err[2]:match "^hook topic%.create: .*config%.lua:2: partitions has to be a whole number$")
     assert.truthy(broker:log():find("partitions has to be a whole number", 1, true))
+  end)
+
+  it("refuse when they read or set a field that there is not", function()
+    local HAS = ": topic.create has name, partitions, replication_factor, configs, validate_only, auto, client_id, principal "
+      .. "and address"
+    for name, field in pairs { set = "partition", read = "nmae" } do
+      local err = refusal(admin.create_topic, name)
+      assert.equal("POLICY_VIOLATION", err[1])
+      assert.equal("there is no " .. field .. HAS, err[2]:match "^hook topic%.create: .*config%.lua:%d: (.*)$")
+    end
+    admin.create_topic "nil"
   end)
 
   it("are asked for topics that are created automatically", function()

@@ -114,6 +114,7 @@ describe("a function of a topic", function()
 
     for what, body in pairs {
       ["raises"] = "error 'broken'", ["returns a number"] = "return 1", ["never returns"] = "while true do end",
+      ["misspells a field"] = "return segment.sise > 5", ["misspells one of log"] = "return segment.log.bytes > 5",
       ["raises nil"] = "error(nil)", ["takes too much memory"] = "local t = ('x'):rep(2^30)",
     } do
       it(("keeps all when it %s, and says so with its line"):format(what), function()

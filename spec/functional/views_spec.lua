@@ -2,6 +2,7 @@
 -- Views and transform_fetch with a real broker: what each kind of request says of a view, and what readers get.
 local brokers = require "spec.support.broker"
 local clients = require "spec.support.client"
+local consoles = require "spec.support.console"
 local configs = require "spec.support.configs"
 local groups = require "spec.support.group"
 local messages = require "spec.unit.record.messages"
@@ -174,6 +175,10 @@ describe("a view", function()
     assert.is_true(shown_configs["max.message.bytes"].read_only)
     assert.equal("orders", shown_configs["luka.view.from"].value)
     assert.is_true(shown_configs["luka.view.from"].read_only)
+    local console = consoles.connect(broker.data .. "/console.sock")
+    assert.same({ "orders", false }, { console:eval('topic "orders.eu":describe().view_of').values[1].value,
+      console:eval('topic "orders":describe().view_of ~= nil').values[1].value })
+    console:close()
   end)
 
   it("refuses what would change it", function()

@@ -89,6 +89,12 @@ describe("the help", function()
     assert.not_matches("\n$", session.printed[1])
   end)
 
+  it("tells of a word of config.lua", function()
+    session:run 'help "hook"'
+    assert.equal('hook("topic.create", function), a word of config.lua\n  a function that is asked before, or told after, '
+      .. "something happens", (session.printed[1]:gsub("\n$", "")))
+  end)
+
   it("shows a config of groups, with the broker's default", function()
     session:run 'help "consumer.session.timeout.ms"'
     assert.equal([[

@@ -214,6 +214,11 @@ describe("words", function()
         { name = "segment_bytes", before = 1073741824, value = 2097152, meaning = "2 MiB" } }, shown.rows)
     end)
 
+    it("that only Luka has are set, too", function()
+      local shown = session:view(('topic "%s":set { luka_partitioner = "murmur2" }'):format(create()))
+      assert.same({ { name = "luka_partitioner", value = "murmur2" } }, shown.rows)
+    end)
+
     it("are unset", function()
       local name = create { retention_ms = 1000, segment_bytes = 2 ^ 21 }
       local shown = session:view(('topic "%s":unset("retention_ms", "segment.bytes")'):format(name))
@@ -223,6 +228,8 @@ describe("words", function()
     it("are refused with what is allowed", function()
       refuses(create(), {
         ['topic "TOPIC":set { retenton_ms = 1 }'] = "there is no topic config retenton_ms, did you mean retention_ms?",
+        ['topic "TOPIC":set { luka_partitoner = "murmur2" }'] = "there is no topic config luka_partitoner, did you mean "
+          .. "luka_partitioner?",
         ['topic "TOPIC":set { retention_ms = -7 }'] = "retention_ms: got -7, expected at least -1",
         ['topic "TOPIC":set { retention_ms = print }'] = "set: retention_ms: got a function, expected a string, a number, "
           .. "a boolean or a list of those",

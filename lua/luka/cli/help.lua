@@ -56,13 +56,6 @@ local function refuse(name, nearest_key)
   error({ code = "usage", message = message }, 0)
 end
 
---- A word of config.lua; nil for other names.
-local function word(name)
-  local found = require("luka.config.word_texts").find(name)
-  if not found then return nil end
-  return ("%s\n  %s\n"):format(table.concat(found.usage, ", "), (found.text:gsub("`", "")))
-end
-
 --- What to say of a key of config.lua that is to come; nil when it is none.
 local function later(name)
   local schema = require "luka.config.schema"
@@ -86,7 +79,7 @@ function M.run(_, arguments)
   end
   local about, nearest = block(name), nil
   if not about then about, nearest = require("luka.config.schema").describe(name) end
-  about = about or foreign(name) or later(name) or word(name)
+  about = about or foreign(name) or later(name) or require("luka.config.word_texts").describe(name)
   if not about then refuse(name, nearest) end
   io.stdout:write(about)
   return 0

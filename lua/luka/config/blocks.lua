@@ -37,7 +37,8 @@ end
 --- Calls `take` for each field of a block's table, in the order of their lines.
 function M.each_field(files, word, name, path, values, origin, take)
   if type(values) ~= "table" then
-    local example = name and 'topic "clicks" { ... }' or word .. " { ... }"
+    local example = word == "view" and 'view("orders.eu", { from = "orders" })'
+      or name and 'topic "clicks" { ... }' or word .. " { ... }"
     failure.raise(origin, path, "got %s, expected a table: %s", value_of.show(values), example)
   end
   local block = block_of(files, word, name, origin)

@@ -49,6 +49,7 @@ M.NAME_MAX = 249
 
 --- What luka.partitioner says of topics whose clients choose; and what of ours is misspelt.
 local NO_PARTITIONER = "none"
+local ARGUMENTS = { ["header:"] = "header:NAME", ["range:"] = "range:a,m,t" }
 local BUILTIN_PARTITIONERS = { "murmur2", "consistent", "round_robin", "sticky", "header:", "range:" }
 
 ---@param host luka.Host
@@ -235,7 +236,8 @@ function Policies:check_partitioner(setting)
   for other in pairs(self.named) do known[#known + 1] = other end
   local nearest = suggest.nearest(name, known)
   failure.raise(setting.origin, setting.path, "there is no partitioner %s%s", value_of.show(name),
-    nearest and (", did you mean %s?"):format(value_of.show(nearest)) or "; policy.partitioner(name, function) makes one")
+    nearest and (", did you mean %s?"):format(value_of.show(ARGUMENTS[nearest] or nearest))
+      or "; policy.partitioner(name, function) makes one")
 end
 
 local function sorted_by_name(list)

@@ -79,6 +79,9 @@ end
 
 local function read_function(key, value, origin, path)
   if type(value) == "function" then return value end
+  if key.number_key and type(value) == "number" then
+    failure.raise(origin, path, "got %s, expected a function; a time is given to %s", value_of.show(value), key.number_key)
+  end
   failure.raise(origin, path, "got %s, expected a function: %s", value_of.show(value), key.example)
 end
 

@@ -16,6 +16,7 @@ local kafka = require "luka.config.kafka"
 ---@field reload boolean?  a new value takes effect at a reload; otherwise at the next start (Kafka's configs:
 ---                          broker_config_is_reloadable() of core/metadata/broker_config.h)
 ---@field example string  Lua source
+---@field number_key string?  of a function: the key that somebody means who gives a number
 ---@field lua_type string?  of a function, for the Lua language server
 ---@field text string  one sentence for documentation
 
@@ -88,7 +89,7 @@ M.TOPIC = {
     text = "The same for each record that is fetched; what is stored stays." },
   retention = { type = "function", default_text = "retention_ms and retention_bytes",
     lua_type = "fun(segment: luka.Segment): boolean",
-    example = "function(segment) return segment.age > hours(24) end",
+    example = "function(segment) return segment.age > hours(24) end", number_key = "retention_ms",
     text = "Whether a segment is to be deleted, asked of the oldest first up to the first that stays; retention_ms and "
       .. "retention_bytes mean nothing then." },
   archive = { type = "function", default_text = "none", lua_type = "fun(segment: luka.Segment): boolean?",

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The words of config.lua for people: docs/config.md and `luka help WORD` show them.
+local names = require "luka.policy.names"
 
 ---@class (exact) luka.WordText
 ---@field names string[]
@@ -35,6 +36,8 @@ M.LIST = {
     text = "a dictionary for all functions: get, set, add, incr, delete, keys" },
   { names = { "reject" }, usage = { 'reject "reason"' }, text = "in a function: refuses the record or request at hand" },
   { names = { "emit" }, usage = { 'emit("topic", record)' }, text = "in a transform: writes a record to another topic" },
+  { names = { "admin", "produce" }, usage = { "admin.topics()", 'produce("topic", record)' },
+    text = "in hooks and timers: the administration, and records to write, as in the console" },
   { names = { "now" }, usage = { "now()" }, text = "ms since 1970" },
   { names = { "json" }, usage = { "json.encode(value)", "json.decode(text)" }, text = "JSON, of at most 1 MiB" },
 }
@@ -50,6 +53,21 @@ function M.find(name)
     end
   end
   return nil
+end
+
+--- The same as lines to read; also of a hook by its name, and of `policy.partitioner`.
+---
+---@param name string
+---@return string?
+function M.describe(name)
+  for _, hook in ipairs(names.HOOKS) do
+    if hook.name == name then
+      return ('hook("%s", function), a word of config.lua\n  %s The function %s.\n'):format(name, hook.text,
+        hook.is_before and "is asked before, and may reject it" or "is told")
+    end
+  end
+  local word = M.find(name) or M.find(name:match "^%l+%f[.]" or "")
+  return word and ("%s, a word of config.lua\n  %s\n"):format(table.concat(word.usage, ", "), (word.text:gsub("`", ""))) or nil
 end
 
 return M

@@ -87,7 +87,7 @@ end
 --- A word that is out of place: a function, and a table whose fields may be asked for.
 local function refusing(refuse, word)
   local function fail() refuse(word, M.NEEDS[word]) end
-  if word ~= "admin" and word ~= "produce" then return fail end
+  if word ~= "admin" then return fail end
   return setmetatable({}, { __index = fail, __newindex = fail, __call = fail, __metatable = false })
 end
 

@@ -91,7 +91,7 @@ local function explain_error(err, source, name, session)
     local number, rest = text:match("^(%d+): (.*)$", #prefix + 1)
     if number then
       local where = prefix .. number .. ": "
-      local called = rest:match "^attempt to call global '([%w_]+)' %(a nil value%)"
+      local called = rest:match "^attempt to %a+ global '([%w_]+)' %(a nil value%)"
       local instead = called and foreign.foreign_word(called)
       if instead then return ("%sunknown word %s: %s"):format(where, called, instead) end
       return where .. explain.message(rest, line_of(source, tonumber(number)), "the console", names(session))

@@ -6,6 +6,7 @@ local help = require "luka.words.help"
 local schema = require "luka.config.schema"
 local units = require "luka.units"
 local view = require "luka.view"
+local word_texts = require "luka.config.word_texts"
 
 local M = {}
 
@@ -14,8 +15,8 @@ M.entries = {
   { name = "help", group = "console", type = "fun(word?: any): table[]?",
     text = "Lists the words, or says more about one, or a config.",
     usage = 'help() or help "word"',
-    about = 'help "topic" says more about a word, help "set" about a method of topics, and help "retention_ms" about a '
-      .. "config of topics, groups or brokers.",
+    about = 'help "topic" says more about a word, help "set" about a method of topics, help "retention_ms" about a '
+      .. 'config of topics, groups or brokers, and help "hook" about a word of config.lua.',
     example = 'help "topic"' },
   { name = "watch", group = "console", type = "fun(seconds: number, fn: function)",
     text = "Shows a result again and again, until Ctrl-C.",
@@ -62,6 +63,7 @@ function M.new(context)
     if what == nil then return registry:list() end
     local entry, about, key = registry:find(what), nil, nil
     if not entry and type(what) == "string" then about, key = schema.describe(what) end
+    if not entry and not about and type(what) == "string" then about = word_texts.describe(what) end
     context.task.print(about and (about:gsub("\n$", "")) or help.page(entry or registry:refuse(what, key)))
     if about then return end
     if entry.name == "topic" or entry.name == "group" then return registry:list(entry.name .. ":") end

@@ -2,8 +2,10 @@
 -- Clearer words for what the broker refuses: it speaks to programs; people have misspelt a topic or a config.
 local amount = require "luka.config.amount"
 local errors = require "luka.errors"
+local kafka = require "luka.config.kafka"
 local names_of = require "luka.config.names"
 local suggest = require "luka.config.suggest"
+local word_texts = require "luka.config.word_texts"
 
 local M = {}
 
@@ -18,6 +20,10 @@ function M.topic_config_keys(context)
   if context.topic_config_keys then return context.topic_config_keys end
   local keys = {}
   for key in pairs(context.admin.create_topic(PROBE, { validate_only = true }).configs) do keys[#keys + 1] = key end
+  -- Luka's own are shown only where they are set.
+  for name, def in pairs(kafka.TOPIC) do
+    if name:find "^luka%." then keys[#keys + 1] = def.key end
+  end
   table.sort(keys)
   context.topic_config_keys = keys
   return keys
@@ -136,11 +142,14 @@ local FOREIGN = {
   reset = 'reset_offsets("group", { to = "earliest" }) puts offsets elsewhere',
 }
 
---- What to write instead of a word of other tools that was called here; nil for other names.
+--- What to write instead of a word of other tools, or of config.lua, that was used here; nil for other names.
 ---
 ---@param name string
 ---@return string?
-function M.foreign_word(name) return rawget(FOREIGN, name) end
+function M.foreign_word(name)
+  local word = word_texts.find(name)
+  return rawget(FOREIGN, name) or word and ("%s belongs in config.lua, then reload() reads it"):format(word.usage[1])
+end
 
 --- Words whose callers should not read the name of the function behind them.
 local WORDS = { create_topic = "create", alter_configs = "set", create_partitions = "add_partitions", remove_members = "kick",

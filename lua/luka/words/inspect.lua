@@ -22,8 +22,9 @@ M.entries = {
     usage = "metrics([part of a name, or a pattern])",
     about = "Sections: process, network, memory (of requests and answers, with the bounds), request (by kind), error "
       .. "(answers by error code), partition, log, cleaner (compaction), group, topic, pool (threads that wait for disks), "
-      .. "policy (functions of config.lua, and each of them), probe (what they see of requests), script (the consoles). Those of single topics, and the lag of single groups, are shown when they are asked for: "
-      .. "metrics \"topic\", metrics \"clicks\", metrics \"lag\".\n\nIn Lua it is a table by name: "
+      .. "policy (functions of config.lua, and each of them), probe (what they see of requests), script (the consoles). "
+      .. "Those of single topics, and the lag of single groups, are shown when they are asked for: metrics \"topic\", "
+      .. "metrics \"clicks\", metrics \"lag\".\n\nIn Lua it is a table by name: "
       .. "metrics()[\"network.received_bytes\"]. Everything counts since the broker's start: requests() and rates() show "
       .. "what happens now.",
     example = 'metrics "produce"' },

@@ -109,7 +109,8 @@ local REASONS = {
   behind = { "older segment", function() return "it may go, but an older one stays" end },
 }
 
-local function why_of(log, segment)
+local function why_of(log, segment, has_policy)
+  if has_policy and segment.reason == "active" then return "the segment that is appended to; no function is asked about it" end
   local why = REASONS[segment.reason][2](log)
   if segment.is_future then why = why .. ", by the file's time: its newest record is of the future" end
   return why
@@ -163,7 +164,7 @@ function M.topic_methods.retention_plan(context, name, partition)
     end
     return { topic = name, partition = log.partition, base_offset = segment.base_offset, next_offset = segment.next_offset,
       size_bytes = segment.size_bytes, newest_time = segment.max_timestamp, goes = segment.is_going,
-      rule = REASONS[segment.reason][1], due_time = segment.due, why = why_of(log, segment) }
+      rule = REASONS[segment.reason][1], due_time = segment.due, why = why_of(log, segment, seen.has_policy) }
   end), PLAN)
 end
 

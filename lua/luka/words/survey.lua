@@ -92,12 +92,14 @@ end
 ---@param context luka.Words.Context
 ---@param name string
 ---@return table<string, any>
+---@return string? from  the topic that a view shows
 function M.set_configs(context, name)
-  local set = {}
+  local set, from = {}, nil
   for _, config in ipairs(context.admin.describe_configs("topic", name)) do
     if config.source == "topic" then set[config.name] = config.value end
+    if config.name == "luka_view_from" then from = config.value end
   end
-  return set
+  return set, from
 end
 
 --- Sums of a topic's rows of M.partitions().

@@ -98,7 +98,7 @@ local function change(context, name, keys, changes)
   return view.list(rows, { "name", "before", "value", "meaning" })
 end
 
-local RECORD = { "name", "id", "partitions", "replication_factor", "records", "size_bytes", "configs", "policies" }
+local RECORD = { "name", "view_of", "id", "partitions", "replication_factor", "records", "size_bytes", "configs", "policies" }
 local PARTITIONS = { "partition", "leader", "replicas", "isr", "first_offset", "next_offset", "size_bytes", "log_dir" }
 
 ---@type table<string, fun(context: luka.Words.Context, name: string, ...): any>
@@ -110,10 +110,10 @@ function methods.describe(context, name)
   local topic = explain.call(context, name, context.admin.describe_topic, name)
   local records, size_bytes, offline = survey.sum(survey.partitions(context, { topic }))
   survey.note(context, offline)
-  return view.record({ name = topic.name, id = topic.id, partitions = #topic.partitions,
+  local configs, from = survey.set_configs(context, name)
+  return view.record({ name = topic.name, view_of = from, id = topic.id, partitions = #topic.partitions,
     replication_factor = topic.partitions[1] and #topic.partitions[1].replicas, records = records,
-    size_bytes = size_bytes, configs = survey.set_configs(context, name),
-    policies = policies.of_topic(context, name) }, RECORD)
+    size_bytes = size_bytes, configs = configs, policies = policies.of_topic(context, name) }, RECORD)
 end
 
 function methods.partitions(context, name)

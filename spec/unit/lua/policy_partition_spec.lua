@@ -204,7 +204,7 @@ for _, jit in ipairs { "", "jit = true, " } do
         local names = {}
         for name, value in pairs(record.headers) do names[#names + 1] = name .. "=" .. tostring(value) end
         for i, header in ipairs(record.headers) do names[#names + 1] = i .. header.key end
-        if table.concat(names, " ") == "b=1 a=2 b=nil 1b 2a 3b" and record.headers.b == "1" then return 1 end
+        if table.concat(names, " ") == "b=1 a=2 b=nil 1b 2a 3b" and record.headers.b == nil then return 1 end
         error(table.concat(names, " "))
       ]]
       assert.same({ 1 }, vm:partition({ { "k", headers = { { "b", "1" }, { "a", "2" }, { "b" } } } }, 2))
