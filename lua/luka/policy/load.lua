@@ -44,9 +44,12 @@ local function nothing() end
 local function is_true(value) return value == true end
 
 --- The words that give functions; each adds to `list` what luka.config.policies would.
-local function giving_words(list)
+local function giving_words(list, is_loading)
   local words = {}
   local function add(kind, name, fn, is_compiled)
+    if not is_loading() then
+      error(("a %s is given where the configuration is evaluated: a function of it cannot give one"):format(kind), 3)
+    end
     local policy = { kind = kind, name = name, fn = fn, is_compiled = is_compiled or false }
     list[#list + 1] = policy
     return policy
@@ -154,7 +157,7 @@ function M.load(sources, host)
     log = log, refuse = function(word, text) error(("%s %s"):format(word, text), 3) end,
   }
   for name, value in pairs(units) do words[name] = value end
-  for name, value in pairs(giving_words(list)) do words[name] = value end
+  for name, value in pairs(giving_words(list, function() return is_loading end)) do words[name] = value end
   for name, value in pairs(host.words or {}) do words[name] = value end
   local bare, unlock = environment.new(host, host.globals or {})
   local env = globals_of(bare, words)
