@@ -86,7 +86,9 @@ static int library_open(lua_State *vm)
       library = &libraries[i];
     }
   }
-  luaL_argcheck(vm, library != NULL, 1, "no such library");
+  if (library == NULL) {
+    return luaL_argerror(vm, 1, "no such library");
+  }
   lua_CFunction open = library_finds_us() ? library_find(library) : NULL;
   if (open != NULL) {
     lua_pushcfunction(vm, open);
