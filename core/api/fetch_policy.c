@@ -39,11 +39,10 @@
 #include "wire/error_codes.h"
 
 enum {
-  FETCH_FORMAT = 2,                  // what is stored
-  FETCH_TIMESTAMP_VERSION = 2,       // first version with messages of format 1
-  FETCH_FAILED_MS = 500,             // from the begin of the turns; who waits for a hung policy has waited for longer
-  FETCH_CHUNK_BYTES = 256 * 1024,    // read at a time, unless a batch is larger
-  FETCH_MESSAGE_BYTES_MAX = 1 << 20, // for the topic that went away meanwhile
+  FETCH_FORMAT = 2,               // what is stored
+  FETCH_TIMESTAMP_VERSION = 2,    // first version with messages of format 1
+  FETCH_FAILED_MS = 500,          // from the begin of the turns; who waits for a hung policy has waited for longer
+  FETCH_CHUNK_BYTES = 256 * 1024, // read at a time, unless a batch is larger
 };
 
 /// A partition's turn, on the heap of its own.
@@ -335,6 +334,7 @@ static void part_done(struct policy_job *job, bool is_abandoned)
     all->has_failed = true;
     part_end(part);
   } else {
+    part->result = job->is_refused ? job->result : part->result;
     part_take_result(part);
     part_delete(part);
   }
@@ -438,10 +438,8 @@ static void part_new(struct fetch_policy *all, const struct metadata_topic *topi
     limit = 2 * limit < item->max_bytes ? 2 * limit : item->max_bytes;
   }
   const char *source = item->part->topic;
-  part->view = topic != NULL && topic->source != NULL
-                   ? arena_strndup(&part->arena, topic->name, (size_t)topic->name_length)
-                   : NULL;
-  int32_t batch_max_bytes = topic != NULL ? topic->config.max_message_bytes : FETCH_MESSAGE_BYTES_MAX;
+  part->view = topic->source != NULL ? arena_strndup(&part->arena, topic->name, (size_t)topic->name_length) : NULL;
+  int32_t batch_max_bytes = topic->config.max_message_bytes;
   part->records = (struct policy_fetch){
       .job = &part->job,
       .client = &part->client,
@@ -455,6 +453,18 @@ static void part_new(struct fetch_policy *all, const struct metadata_topic *topi
       .batch_max_bytes = (size_t)(batch_max_bytes > BATCH_HEADER_SIZE ? batch_max_bytes : BATCH_HEADER_SIZE),
   };
   all->parts[all->count++] = part;
+}
+
+/// Whether a topic is still the one that was read for an item: the image may be another one by now, where a view has
+/// gone, or has another source. Otherwise the item has its error, and never the records of what it was.
+static bool policy_is_same_topic(const struct metadata_topic *topic, struct fetch_item *item)
+{
+  if (topic != NULL && uuid_equal(metadata_topic_log_id(topic), &item->part->topic_id)) {
+    return true;
+  }
+  item->error = item->topic != NULL ? WIRE_UNKNOWN_TOPIC_OR_PARTITION : WIRE_UNKNOWN_TOPIC_ID;
+  log_slice_release(&item->read.slice);
+  return false;
 }
 
 bool fetch_policy(struct fetch *fetch)
@@ -477,7 +487,7 @@ bool fetch_policy(struct fetch *fetch)
     if (is_old && fetch_convert_refuse(topic, item)) {
       continue;
     }
-    if (item->error == WIRE_NONE && item->read.slice.length > 0) {
+    if (item->error == WIRE_NONE && item->read.slice.length > 0 && policy_is_same_topic(topic, item)) {
       part_new(all, topic, item);
       bytes += (int64_t)all->parts[all->count - 1]->records.limit_bytes;
     }

@@ -303,7 +303,7 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
     return;
   }
   struct policy_runners *runners = produce->req->api->runners;
-  if (runners != NULL && policy_runners_are_needed(runners) && produce_meets_policies(produce, found, config)) {
+  if (runners != NULL && produce_meets_policies(produce, found, config)) {
     produce_police(part, found, &rules, is_old);
     return;
   }

@@ -18,6 +18,7 @@
 #include "network/frame.h"
 #include "policy/policy.h"
 #include "policy/produce.h"
+#include "policy/runner.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
 
@@ -33,6 +34,9 @@ bool produce_meets_policies(const struct produce *produce, const struct partitio
 {
   if (policy_produce_is_ahead(found)) {
     return true;
+  }
+  if (!policy_runners_are_needed(produce->req->api->runners)) {
+    return false;
   }
   const struct policy_set *set = policy_cache_get(produce->req->api->policies);
   const struct policy_topic *policies = policy_set_topic(set, found->topic, strlen(found->topic));

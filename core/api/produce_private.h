@@ -84,7 +84,7 @@ void produce_pool(struct produce_part *part, struct partition *found, const stru
                   const struct topic_config *config, bool is_old);
 
 /// Whether a part has to go round by a runner: its topic has policies that run there, or batches of its partition are
-/// there still. Once policy_runners_are_needed() says so.
+/// there still.
 bool produce_meets_policies(const struct produce *produce, const struct partition *found,
                             const struct topic_config *config);
 

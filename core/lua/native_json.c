@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors of Lua jump over C frames, so whatever jansson allocates hangs from a holder, a userdata that the collector
-// frees: a new value is put into its parent before anything that may raise.
+// Errors of Lua jump over C frames, so whatever jansson allocates hangs from a holder: a new value is put into its parent
+// before anything that may raise. What raises runs in protected mode, and the holder is emptied in any case: what it holds
+// is not counted as the state's, and a collector that sees a small userdata would take its time.
 #include "lua/native_json.h"
 
 #include <jansson.h>
@@ -27,6 +28,7 @@ static const char json_holder_name[] = "luka.json";
 struct json_holder {
   json_t *root; ///< tree, owned
   char *text;   ///< encoded, owned
+  int indent;   ///< spaces a level, of what is encoded
 };
 
 static int json_encode(lua_State *vm);
@@ -34,6 +36,8 @@ static int json_decode(lua_State *vm);
 static int json_mark_array(lua_State *vm);
 static int json_mark_object(lua_State *vm);
 static int json_collect(lua_State *vm);
+static int json_encode_held(lua_State *vm);
+static int json_decode_held(lua_State *vm);
 static json_t *json_of(lua_State *vm, int index, int depth);
 static void json_fill(lua_State *vm, int index, json_t *into, int depth);
 static void json_push(lua_State *vm, const json_t *value);
@@ -74,6 +78,26 @@ static void json_release(struct json_holder *holder)
   json_decref(holder->root);
   free(holder->text);
   *holder = (struct json_holder){.root = NULL};
+}
+
+/// Calls `run` with the one argument at index 1 and the holder at index 2; empties the holder, whatever comes of it.
+/// Errors get the place that they would have without this call in between.
+static int json_run_held(lua_State *vm, lua_CFunction run, struct json_holder *holder)
+{
+  lua_pushcfunction(vm, run);
+  lua_pushvalue(vm, 1);
+  lua_pushvalue(vm, 2);
+  int status = lua_pcall(vm, 2, 1, 0);
+  json_release(holder);
+  if (status == 0) {
+    return 1;
+  }
+  if (status != LUA_ERRMEM && lua_type(vm, -1) == LUA_TSTRING) {
+    luaL_where(vm, 1);
+    lua_insert(vm, -2);
+    lua_concat(vm, 2);
+  }
+  return lua_error(vm);
 }
 
 static int json_collect(lua_State *vm)
@@ -119,17 +143,23 @@ static int json_encode(lua_State *vm)
   luaL_argcheck(vm, indent >= 0 && indent <= JSON_INDENT_MAX, 2, "out of range");
   lua_settop(vm, 1);
   struct json_holder *holder = json_hold(vm);
+  holder->indent = indent;
+  return json_run_held(vm, json_encode_held, holder);
+}
+
+static int json_encode_held(lua_State *vm)
+{
+  struct json_holder *holder = lua_touserdata(vm, 2);
   holder->root = json_of(vm, 1, 0);
   if (json_is_array(holder->root) || json_is_object(holder->root)) {
     json_fill(vm, 1, holder->root, 0);
   }
   size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(JSON_DIGITS);
-  holder->text = json_dumps(holder->root, flags | (indent > 0 ? (size_t)JSON_INDENT(indent) : JSON_COMPACT));
+  holder->text = json_dumps(holder->root, flags | (holder->indent > 0 ? (size_t)JSON_INDENT(holder->indent) : JSON_COMPACT));
   if (holder->text == NULL) {
     return luaL_error(vm, "not enough memory");
   }
   lua_pushstring(vm, holder->text);
-  json_release(holder);
   return 1;
 }
 
@@ -340,6 +370,7 @@ static int json_decode(lua_State *vm)
 {
   size_t size = 0;
   const char *text = luaL_checklstring(vm, 1, &size);
+  lua_settop(vm, 1);
   struct json_holder *holder = json_hold(vm);
   json_error_t error;
   holder->root = json_loadb(text, size, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
@@ -349,12 +380,18 @@ static int json_decode(lua_State *vm)
     return 2;
   }
   if (json_is_deeper(holder->root, JSON_DEPTH_MAX)) {
+    json_release(holder);
     lua_pushnil(vm);
     lua_pushliteral(vm, "nested too deep");
     return 2;
   }
+  return json_run_held(vm, json_decode_held, holder);
+}
+
+static int json_decode_held(lua_State *vm)
+{
+  const struct json_holder *holder = lua_touserdata(vm, 2);
   json_push(vm, holder->root);
-  json_release(holder);
   return 1;
 }
 

@@ -10,7 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LIBRARY_PATH_SIZE = 256, LIBRARY_STACK_SLOTS = 4 };
+#include "lua/state.h"
+
+enum {
+  LIBRARY_PATH_SIZE = 256,
+  LIBRARY_STACK_SLOTS = 4,
+  LIBRARY_DECODED_BYTES = 64 * 1024, ///< memory that a decoded text takes beside what its bytes take
+  LIBRARY_DECODED_TIMES = 40,        ///< bytes of memory for a byte of text: "[[],[],[" has a table for three
+};
 
 /// A module for Lua written in C by others.
 struct library {
@@ -40,6 +47,7 @@ struct measure {
 static int library_open(lua_State *vm);
 static int library_standard(lua_State *vm);
 static int library_measure(lua_State *vm);
+static int library_decode(lua_State *vm);
 
 int native_library_open(struct lua_State *vm)
 {
@@ -47,6 +55,7 @@ int native_library_open(struct lua_State *vm)
       {"open", library_open},
       {"standard", library_standard},
       {"measure", library_measure},
+      {"decode", library_decode},
       {NULL, NULL},
   };
   lua_newtable(vm);
@@ -142,6 +151,7 @@ static void library_count(lua_State *vm, struct measure *left, int depth)
   }
 }
 
+/// measure(value, nodes, bytes, depth) -> how many nodes and bytes it has; raises when they are more
 static int library_measure(lua_State *vm)
 {
   struct measure left = {.nodes = (int64_t)luaL_checknumber(vm, 2),
@@ -149,5 +159,29 @@ static int library_measure(lua_State *vm)
                          .depth = luaL_checkint(vm, 4)};
   lua_pushvalue(vm, 1);
   library_count(vm, &left, 0);
-  return 0;
+  lua_pushnumber(vm, lua_tonumber(vm, 2) - (lua_Number)left.nodes);
+  lua_pushnumber(vm, lua_tonumber(vm, 3) - (lua_Number)left.bytes);
+  return 2;
+}
+
+/// decode(fn, text): fn(text), for a C function that makes values of a text and loses memory when these do not fit. So it
+/// may make them, and what is too much raises afterwards.
+static int library_decode(lua_State *vm)
+{
+  size_t size = 0;
+  luaL_checklstring(vm, 2, &size);
+  lua_settop(vm, 2);
+  size_t bytes = LIBRARY_DECODED_BYTES + LIBRARY_DECODED_TIMES * size;
+  lua_state_lend(vm, bytes);
+  int status = lua_pcall(vm, 1, LUA_MULTRET, 0);
+  lua_state_take_back(vm, bytes);
+  if (status == 0) {
+    return lua_gettop(vm);
+  }
+  if (lua_type(vm, -1) == LUA_TSTRING) {
+    luaL_where(vm, 1); // of the call, which lua_pcall() hides
+    lua_insert(vm, -2);
+    lua_concat(vm, 2);
+  }
+  return lua_error(vm);
 }

@@ -52,6 +52,7 @@ int lua_policy_vm_new(const struct policy_set *set, struct policy_vm **vm)
   made->base.class = &vm_class;
   made->set = set;
   made->call.progress = &made->base.progress.record;
+  made->call.stop = &made->base.progress.stop;
   made->call.find_header = policy_vm_find_header;
   made->call.hash = policy_vm_hash;
   made->call.set_bytes = policy_vm_set_bytes;
@@ -91,6 +92,7 @@ static int vm_make_state(struct lua_policy_vm *vm, int which)
       .is_compiled = which == POLICY_VM_COMPILED,
       .has_own_heap = true,
       .step = &vm->base.progress.record,
+      .call_ms = policy_call_budget_ms,
   };
   TRY(lua_state_new(&limits, &vm->states[which]));
   struct vm_job job = {.vm = vm, .is_compiled = which == POLICY_VM_COMPILED};
@@ -137,9 +139,11 @@ static void vm_push_expected(lua_State *vm, const struct policy_set *set)
   for (int i = 0; i < set->policy_count; i++) {
     const struct policy *policy = &set->policies[i];
     const char *kind = policy_kind_name(policy->kind);
-    lua_createtable(vm, 0, 2);
+    lua_createtable(vm, 0, 3);
     vm_set_text(vm, "kind", kind, strlen(kind));
     vm_set_text(vm, "name", policy->name, strlen(policy->name));
+    lua_pushboolean(vm, policy->is_compiled);
+    lua_setfield(vm, -2, "is_compiled");
     lua_rawseti(vm, -2, i + 1);
   }
 }
@@ -206,9 +210,9 @@ static int vm_call_tostring(lua_State *vm)
 /// Takes the words of the error on top of the stack.
 static void vm_take_error(lua_State *vm, int status, struct vm_job *job)
 {
-  job->has_failed = true;
   if (status == LUA_ERRMEM) {
     size_t cap = 0;
+    job->has_failed = true;
     lua_state_memory(lua_state_of(vm), &cap);
     snprintf(job->text, sizeof job->text, "not enough memory: a state may have %zu KiB", cap / 1024);
     return;
@@ -220,6 +224,7 @@ static void vm_take_error(lua_State *vm, int status, struct vm_job *job)
     lua_pushvalue(vm, -2);
     has_text = lua_pcall(vm, 1, 1, 0) == 0 && lua_type(vm, -1) == LUA_TSTRING;
   }
+  job->has_failed = true; // not before: the above may raise for want of memory, and then that is what has failed
   if (has_text) {
     snprintf(job->text, sizeof job->text, "%s", lua_tostring(vm, -1));
   } else if (type == LUA_TNIL) {
@@ -305,6 +310,16 @@ static void vm_renew(struct lua_policy_vm *vm, int which)
   }
 }
 
+/// The state that a policy runs in, made anew if need be; NULL: it cannot be made.
+static struct lua_state *vm_state_for(struct lua_policy_vm *vm, const struct policy *policy)
+{
+  int which = policy->is_compiled ? POLICY_VM_COMPILED : POLICY_VM_INTERPRETED;
+  if (vm->states[which] == NULL) {
+    vm_renew(vm, which);
+  }
+  return vm->states[which];
+}
+
 /// After a call that has failed.
 static void vm_renew_if_full(struct lua_policy_vm *vm, int which)
 {
@@ -328,16 +343,14 @@ static int vm_call(struct lua_policy_vm *vm, struct vm_job *job, int (*run)(lua_
   const struct policy *policy = call->policy;
   int which = policy->is_compiled ? POLICY_VM_COMPILED : POLICY_VM_INTERPRETED;
   struct lua_state_failure limit = {.is_limit = false};
-  if (vm->states[which] == NULL) {
-    vm_renew(vm, which);
-  }
-  struct lua_state *state = vm->states[which];
+  struct lua_state *state = vm_state_for(vm, policy);
   if (state == NULL) {
     policy_vm_fail(call, vm->set, "the configuration could not be evaluated anew", 0, failure);
     return error_set(ERR_SCRIPT, "%s", failure->text);
   }
   atomic_store_explicit(&progress->policy, policy, memory_order_relaxed);
-  atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release);
+  call->running = atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release) + 1;
+  call->call_ms = (int32_t)policy_call_budget_ms(vm->set->budget_ms);
   lua_state_tidy(state);
   int result = lua_state_call(state, run, job, &limit);
   atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release);
@@ -445,13 +458,15 @@ static int vm_segment(struct policy_vm *base, const struct policy *policy, const
   struct vm_segment_job job = {.job = {.vm = vm}, .segment = segment};
   vm_begin(vm, policy, &batch);
   atomic_fetch_add_explicit(&vm->base.progress.record, 1, memory_order_relaxed); // a budget of its own
-  struct lua_state *state = vm->states[policy->is_compiled ? POLICY_VM_COMPILED : POLICY_VM_INTERPRETED];
   bool copies = policy->kind == POLICY_ARCHIVE && vm->set->budget_ms < VM_ARCHIVE_BUDGET_MS;
-  if (copies) {
+  struct lua_state *state = copies ? vm_state_for(vm, policy) : NULL;
+  if (state != NULL) {
     lua_state_set_limits(state, (size_t)vm->set->memory_bytes, 0, VM_ARCHIVE_BUDGET_MS);
   }
   int result = vm_call(vm, &job.job, vm_run_segment, failure);
-  if (copies) {
+  // Another one by now, or none, when the call has filled it.
+  state = vm->states[policy->is_compiled ? POLICY_VM_COMPILED : POLICY_VM_INTERPRETED];
+  if (copies && state != NULL) {
     lua_state_set_limits(state, (size_t)vm->set->memory_bytes, 0, vm->set->budget_ms);
   }
   if (result == 0) {

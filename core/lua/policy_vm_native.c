@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "lua/policy_vm_private.h"
 #include "lua/value.h"
+#include "record/batch.h"
 
 /// Upvalues of all functions here.
 enum {
@@ -217,8 +218,8 @@ static void native_take_field(lua_State *vm, struct policy_call *call, int level
   } else if (strcmp(name, "headers") == 0) {
     native_take_headers(vm, call, lua_gettop(vm), level, view);
   } else if (strcmp(name, "timestamp") == 0) {
-    if (!lua_value_get_int64(vm, -1, &view->timestamp)) {
-      native_raise(vm, level, "timestamp has to be a whole number of milliseconds");
+    if (!lua_value_get_int64(vm, -1, &view->timestamp) || view->timestamp < BATCH_NO_TIMESTAMP) {
+      native_raise(vm, level, "timestamp has to be a whole number of milliseconds, or -1 for none");
     }
   } else {
     char text[160];
@@ -328,7 +329,7 @@ static int native_emit(lua_State *vm)
     return native_raise(vm, 1, "emit() needs the name of a topic, and a record");
   }
   lua_Number partition = lua_isnoneornil(vm, 3) ? -1 : lua_isnumber(vm, 3) ? lua_tonumber(vm, 3) : -2;
-  if (partition < -1 || partition > INT32_MAX || partition != (int32_t)partition) {
+  if (!(partition >= -1 && partition <= INT32_MAX) || partition != (int32_t)partition) {
     return native_raise(vm, 1, "the partition given to emit() is no number of one");
   }
   lua_settop(vm, 2);

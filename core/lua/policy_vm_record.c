@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "lua/policy_vm_private.h"
 #include "lua/value.h"
+#include "record/batch.h"
 
 /// What a record object holds, and one of headers.
 struct record_ref {
@@ -211,8 +212,8 @@ static const char *record_check_text(lua_State *vm, int index, const char *what,
 static int64_t record_check_timestamp(lua_State *vm, int index)
 {
   int64_t value = 0;
-  if (!lua_value_get_int64(vm, index, &value)) {
-    luaL_error(vm, "timestamp has to be a whole number of milliseconds");
+  if (!lua_value_get_int64(vm, index, &value) || value < BATCH_NO_TIMESTAMP) {
+    luaL_error(vm, "timestamp has to be a whole number of milliseconds, or -1 for none");
   }
   return value;
 }

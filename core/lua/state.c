@@ -22,6 +22,7 @@ enum {
   STATE_GC_PAUSE_SMALL = 300,          ///< the same while that is far from the cap: collecting less often costs less
   STATE_GC_STEP = 400,                 ///< how much faster than code allocates an incremental collection goes, percent
   STATE_GC_STEP_SMALL = 0,             ///< a small heap is collected in one go, before large blocks pile up
+  STATE_LOOKS = 16,                    ///< new steps that put off a look at the clock until one is had all the same
   STATE_SMALL_SHARE = 16,              ///< far from the cap: below one of so many parts of it
 };
 
@@ -101,6 +102,8 @@ int lua_state_call(struct lua_state *state, int (*fn)(struct lua_State *vm), voi
   if (state->limits.step != NULL) {
     state->seen_step = atomic_load_explicit(state->limits.step, memory_order_relaxed);
     state->deadline_ms = STATE_DEADLINE_OPEN;
+    state->call_end_ms = clock_thread_ms() + state->limits.call_ms(state->limits.budget_ms);
+    state->is_call_late = false;
   } else {
     state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
   }
@@ -170,6 +173,29 @@ void lua_state_poll(struct lua_State *vm)
   }
 }
 
+void lua_state_lend(struct lua_State *vm, size_t bytes)
+{
+  struct lua_state *state = lua_state_of(vm);
+  state->cap_bytes += bytes;
+  state->is_lent = true;
+}
+
+void lua_state_take_back(struct lua_State *vm, size_t bytes)
+{
+  struct lua_state *state = lua_state_of(vm);
+  state->cap_bytes -= bytes;
+  state->is_lent = false;
+  if (state->used_bytes > state->cap_bytes) {
+    state_collect(state);
+  }
+  if (state->used_bytes > state->cap_bytes) {
+    lua_settop(vm, 0);
+    state_collect(state); // or the next one would begin beyond the cap
+    luaL_error(vm, "not enough memory");
+  }
+  lua_state_poll(vm);
+}
+
 void lua_state_tidy(struct lua_state *state)
 {
   if (state->used_bytes > state->limits.memory_bytes / 2) {
@@ -199,7 +225,7 @@ static bool state_may_grow(struct lua_state *state, size_t old_size, size_t new_
   if (state->used_bytes > state->cap_bytes || new_size - old_size > state->cap_bytes - state->used_bytes) {
     return false;
   }
-  if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && state_is_late(state)) {
+  if (new_size >= STATE_TIMED_BLOCK_BYTES && state->deadline_ms != 0 && !state->is_lent && state_is_late(state)) {
     state->is_expired = true;
     return false;
   }
@@ -284,12 +310,17 @@ static bool state_is_late(struct lua_state *state)
     if (step != state->seen_step) {
       state->seen_step = step;
       state->deadline_ms = STATE_DEADLINE_OPEN;
-      return false;
+      state->looks++;
+      if (state->looks % STATE_LOOKS != 0) {
+        return false;
+      }
     }
+    int64_t now_ms = clock_thread_ms();
+    state->is_call_late = now_ms > state->call_end_ms;
     if (state->deadline_ms == STATE_DEADLINE_OPEN) {
-      state->deadline_ms = clock_thread_ms() + state->limits.budget_ms;
-      return false;
+      state->deadline_ms = now_ms + state->limits.budget_ms;
     }
+    return state->is_call_late || now_ms > state->deadline_ms;
   }
   return clock_thread_ms() > state->deadline_ms;
 }
@@ -376,7 +407,10 @@ static int state_open(lua_State *vm)
 static void state_fail(struct lua_state *state, int status, struct lua_state_failure *failure)
 {
   failure->is_limit = true;
-  if (state->is_expired) {
+  if (state->is_expired && state->limits.step != NULL && state->is_call_late) {
+    snprintf(failure->message, sizeof failure->message, "took longer than %lld ms for the records of one batch",
+             (long long)state->limits.call_ms(state->limits.budget_ms));
+  } else if (state->is_expired) {
     snprintf(failure->message, sizeof failure->message, "took longer than %d ms", state->limits.budget_ms);
   } else if (status == LUA_ERRMEM) {
     snprintf(failure->message, sizeof failure->message, "not enough memory");

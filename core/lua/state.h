@@ -32,6 +32,7 @@ struct lua_state_limits {
   bool has_own_heap; ///< takes memory from LuaJIT's allocator, which is faster; it is not counted by owner
   /// The budget is that of one step of a call, not of all of it: the call counts its steps here. NULL: of the call
   const _Atomic(int64_t) *step;
+  int64_t (*call_ms)(int budget_ms); ///< then: what all steps of a call may take together
 };
 
 /// Where user code was last seen; user code is what comes from chunks whose name starts with '@'.
@@ -93,6 +94,14 @@ bool lua_state_is_expired(const struct lua_state *state);
 /// For C functions that may run long: raises "out of time" when the current call has none left. Of a state made by
 /// lua_state_new().
 void lua_state_poll(struct lua_State *vm);
+
+/// For a C function that would lose what it has allocated if an error jumped over it: until `lua_state_take_back` the
+/// state may have so many bytes more, and allocations look at no clock. Nothing that raises may be in between.
+void lua_state_lend(struct lua_State *vm, size_t bytes);
+
+/// Ends that. Collects when the state has more than it may; raises when that is of no use, without what was on the
+/// stack, or when time is up.
+void lua_state_take_back(struct lua_State *vm, size_t bytes);
 
 /// Makes room between calls when garbage has come near the cap, and sets how much garbage may gather from here on.
 void lua_state_tidy(struct lua_state *state);

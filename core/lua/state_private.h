@@ -20,8 +20,12 @@ struct lua_state {
   int owner;                            ///< for whom memory is allocated now; 0: internal code
   size_t owner_bytes[STATE_OWNERS_MAX]; ///< allocated by each
   int64_t deadline_ms;                  ///< the thread's processor time; 0: no call with a budget is running
+  int64_t call_end_ms;                  ///< likewise, for all steps of the call together
+  int looks;                            ///< at the clock that were put off, for a step that was new
   int64_t seen_step;                    ///< of limits.step, when the deadline was set or put off
   bool is_expired;                      ///< the running call passed its deadline
+  bool is_call_late;                    ///< then: that of all steps together
+  bool is_lent;                         ///< see lua_state_lend()
   void *(*heap)(void *arg, void *block, size_t old_size, size_t new_size); ///< LuaJIT's allocator; NULL: malloc()
   void *heap_arg;                                                          ///< for it
   uintptr_t stack_base;               ///< address of the frame of the outermost call; the stack grows down from it

@@ -246,10 +246,11 @@ static int add_to_stretch(struct policy_fetch *fetch, const uint8_t *bytes)
 static int add_batch(struct policy_fetch *fetch, const uint8_t *bytes, size_t size)
 {
   struct record_buffer *out = &fetch->out;
-  TRY(end_stretch(fetch, false));
-  if (out->size > 0 && out->size + size > fetch->limit_bytes) {
-    return 0;
+  size_t before = out->size + (fetch->stretch.is_there ? BATCH_HEADER_SIZE : 0);
+  if (before > 0 && before + size > fetch->limit_bytes) {
+    return 0; // a stretch ends the answer, with a record where that has none
   }
+  TRY(end_stretch(fetch, false));
   TRY(record_buffer_reserve(out, size));
   memcpy(out->bytes + out->size, bytes, size);
   out->size += size;

@@ -31,7 +31,11 @@ enum policy_kind {
   POLICY_KINDS,
 };
 
-enum { POLICY_TEXT_SIZE = 512 }; ///< longest message about a policy with its NUL, bytes
+enum {
+  POLICY_TEXT_SIZE = 512,    ///< longest message about a policy with its NUL, bytes
+  POLICY_CALL_BUDGETS = 20,  ///< see policy_call_budget_ms()
+  POLICY_CALL_MIN_MS = 1000, ///< likewise
+};
 
 /// What came of the calls of a policy. Any thread counts, any thread reads.
 struct policy_counters {
@@ -107,7 +111,7 @@ struct policy_set {
   int source_count;                    ///< how many; 0: no policy is the user's, no VM is needed
   bool is_unsafe;                      ///< os.execute, io and ffi may be used
   int64_t memory_bytes;                ///< cap of each Lua state
-  int budget_ms;                       ///< processor time of one call
+  int budget_ms;                       ///< processor time of one record, segment or event
   /// Makes a VM that knows this set's policies. On the thread that will use it, outside the epoch; may take some ms.
   ///
   /// @param[out] vm  owned: vm->class->free(vm)
@@ -146,6 +150,16 @@ const struct policy_view *policy_set_view(const struct policy_set *set, const ch
 
 /// Whether it has functions of the kinds from `first` to `last`. `set` may be NULL.
 bool policy_set_has(const struct policy_set *set, enum policy_kind first, enum policy_kind last);
+
+/// Processor time that all records of one call may take together: of 20 budgets, and at least a second. Each may take
+/// one, but many that are slow would hold a runner, and all that waits for it, for as long as the batch is.
+///
+/// @param budget_ms  of one record
+static inline int64_t policy_call_budget_ms(int budget_ms)
+{
+  int64_t call_ms = (int64_t)POLICY_CALL_BUDGETS * budget_ms;
+  return call_ms > POLICY_CALL_MIN_MS ? call_ms : POLICY_CALL_MIN_MS;
+}
 
 /// What a kind is called, "transform_fetch". For ever.
 const char *policy_kind_name(enum policy_kind kind);

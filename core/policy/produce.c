@@ -173,6 +173,10 @@ static void produce_done(struct policy_job *job, bool is_abandoned)
     op->result = ERR_POLICY_VIOLATION;
     op->verdict = (struct batch_verdict){.message = job->failure.text};
     op->abandoned(op);
+  } else if (job->is_refused) {
+    atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
+    op->result = job->result;
+    op->verdict = (struct batch_verdict){.message = job->failure.text};
   }
   policy_produce_release(op);
   if (!is_abandoned) {
@@ -396,9 +400,26 @@ static int produce_divide(struct policy_produce *op, struct batch_records *recor
 
 // ---- parts ----
 
+static bool produce_is_too_late(const struct policy_produce *op)
+{
+  return clock_mono_ms() >= atomic_load_explicit(op->give_up_ms, memory_order_relaxed);
+}
+
+/// What follows may overtake a part no more.
+static void produce_part_pass(const struct policy_produce *op)
+{
+  atomic_fetch_sub_explicit(&op->addressed->policy_parts, 1, memory_order_release);
+}
+
 static void produce_part_run(struct policy_job *job, const struct policy_set *set, struct policy_vm *vm)
 {
-  policy_part_run(CONTAINER_OF(job, struct policy_part, job), job, set, vm, NULL);
+  struct policy_part *part = CONTAINER_OF(job, struct policy_part, job);
+  if (produce_is_too_late(part->op)) {
+    policy_part_fail(part, ERR_NOT_LEADER, NULL);
+  } else if (policy_part_run(part, job, set, vm, NULL) == ERR_CLOSED) {
+    return;
+  }
+  produce_part_pass(part->op);
 }
 
 static void produce_part_done(struct policy_job *job, bool is_abandoned)
@@ -406,8 +427,12 @@ static void produce_part_done(struct policy_job *job, bool is_abandoned)
   struct policy_part *part = CONTAINER_OF(job, struct policy_part, job);
   struct policy_produce *op = part->op;
   if (is_abandoned) {
+    produce_part_pass(op);
     policy_part_fail(part, ERR_POLICY_VIOLATION, job->failure.text);
     op->abandoned(op);
+  } else if (job->is_refused) {
+    produce_part_pass(op);
+    policy_part_fail(part, job->result, job->failure.text);
   }
   policy_produce_release(op);
   if (!is_abandoned) {
@@ -425,6 +450,7 @@ static void produce_part_submit(struct policy_produce *op, struct policy_part *p
 {
   atomic_fetch_add_explicit(&op->pending, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&op->refs, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&op->addressed->policy_parts, 1, memory_order_relaxed);
   part->job.reply = op->reply;
   part->job.run = produce_part_run;
   part->job.done = produce_part_done;
@@ -451,7 +477,7 @@ static void produce_find_parts(struct policy_produce *op)
 /// All of the work here. @return 0, ERR_CLOSED: abandoned, or what the batch is refused with
 static int produce_work(struct policy_produce *op, const struct policy_set *set, struct policy_vm *vm)
 {
-  if (clock_mono_ms() >= atomic_load_explicit(op->give_up_ms, memory_order_relaxed)) {
+  if (produce_is_too_late(op)) {
     return error_set(ERR_NOT_LEADER, "the broker stops"); // its connections are closed
   }
   TRY(produce_prepare(op));
@@ -481,6 +507,8 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
     produce_make_only(op, op->addressed->index);
   }
   produce_find_parts(op);
+  // After a reload there may be no transform any more, and parts of batches before this one still wait for theirs.
+  bool goes_home = transform != NULL || atomic_load_explicit(&op->addressed->policy_parts, memory_order_acquire) > 0;
   for (int32_t i = 0; i < op->part_count; i++) {
     struct policy_part *part = &op->parts[i];
     bool is_here =
@@ -488,7 +516,7 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
     if (part->result < 0) {
       continue;
     }
-    if (transform != NULL && !is_here) {
+    if (goes_home && !is_here) {
       produce_part_submit(op, part);
     } else {
       TRY(policy_part_run(part, &op->job, set, vm, op->part_count == 1 ? records : NULL));

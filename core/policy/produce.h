@@ -79,11 +79,13 @@ struct policy_produce {
   int level;                    ///< likewise
 };
 
-/// Whether batches of a partition are with runners: what comes now has to follow them. The one that is asked after
-/// policy_runners_are_needed(). Any thread.
+/// Whether batches of a partition, or parts of such, are with runners: what comes now has to follow them, also when no
+/// topic has policies any more. Any thread.
 static inline bool policy_produce_is_ahead(const struct partition *part)
 {
-  return atomic_load_explicit(&part->policy_jobs, memory_order_acquire) > 0;
+  // In this order: a batch that is done with has counted its parts.
+  return atomic_load_explicit(&part->policy_jobs, memory_order_acquire) > 0 ||
+         atomic_load_explicit(&part->policy_parts, memory_order_acquire) > 0;
 }
 
 /// Sends it on its way, on the worker's thread. What the same thread has gathered for the partition must have been

@@ -13,6 +13,7 @@
 #include "metadata/image.h"
 #include "policy/produce_private.h"
 #include "record/recompress.h"
+#include "replica/flush.h"
 
 enum {
   PART_MADE_TIMES = 4,             // bytes that a transform may make of a batch, in max.message.bytes
@@ -23,6 +24,7 @@ enum {
 /// disk.
 struct part_look {
   struct append_job append; ///< the job
+  struct policy_part *part; ///< whose
   struct log_batch batch;   ///< judged
   int result;               ///< of log_judge()
   sem_t done;               ///< posted
@@ -37,6 +39,23 @@ void policy_part_fail(struct policy_part *part, int result, const char *text)
 
 // ---- stored before? ----
 
+static void part_appended(struct append_job *job);
+
+/// A batch that was stored before is done when the stored one is as safe as acks asks, as in replica/append.c.
+static void part_repeat(struct policy_part *part, const struct log_batch *batch)
+{
+  struct append_job *append = &part->append;
+  append->batch = *batch;
+  append->is_unacknowledged = part->op->is_unacknowledged;
+  if (flush_is_due(append, flush_safe_offset(part->part))) {
+    append->part = partition_ref(part->part); // given back when it is done
+    append->reply = part->op->reply;
+    append->done = part_appended;
+    atomic_fetch_add_explicit(&part->op->pending, 1, memory_order_relaxed);
+    flush_hold(part->part, append);
+  }
+}
+
 static void part_look_change(struct append_job *job)
 {
   struct part_look *look = CONTAINER_OF(job, struct part_look, append);
@@ -45,6 +64,9 @@ static void part_look_change(struct append_job *job)
   look->result = partition_check_leader(&state);
   if (look->result == 0) {
     look->result = log_judge(job->part->log, &look->batch);
+  }
+  if (look->result == 0 && look->batch.is_duplicate) {
+    part_repeat(look->part, &look->batch);
   }
 }
 
@@ -62,6 +84,7 @@ static bool part_is_new(struct policy_part *part)
   }
   struct part_look look = {
       .append = {.change = part_look_change, .done = part_look_done},
+      .part = part,
       .batch = {.bytes = part->bytes,
                 .size = part->size,
                 .last_offset_delta = header.last_offset_delta,
@@ -78,7 +101,6 @@ static bool part_is_new(struct policy_part *part)
     policy_part_fail(part, look.result, NULL);
     return false;
   }
-  part->append.batch = look.batch;
   return !look.batch.is_duplicate;
 }
 
@@ -289,7 +311,6 @@ static void part_submit(struct policy_part *part)
     policy_part_fail(part, result, NULL);
     return;
   }
-  part->is_submitted = true;
   atomic_fetch_add_explicit(&part->op->pending, 1 + part->extra_count, memory_order_relaxed);
   epoch_enter();
   partition_submit_row(part->part, newest, &part->append, 1 + part->extra_count);
@@ -301,7 +322,13 @@ static int part_pack(struct policy_part *part)
 {
   struct batch_packing packing = policy_part_packing(part);
   if (!batch_needs_recompress(part->bytes, packing.codec)) {
-    return 0;
+    if (part->size <= packing.limit_bytes) {
+      return 0;
+    }
+    // A part was not packed for a transform that has changed nothing in it.
+    int result = error_set(ERR_BATCH_TOO_LARGE, "a part of %zu bytes", part->size);
+    policy_part_fail(part, result, NULL);
+    return result;
   }
   int result =
       batch_repack(part->bytes, part->size, packing.codec, packing.level, packing.limit_bytes, &part->rewritten);

@@ -21,7 +21,6 @@ struct policy_part {
   uint8_t *bytes;                     ///< the batch: in one of the buffers
   size_t size;                        ///< bytes of the batch
   struct record_buffer rewritten;     ///< the batch after a transform, or packed anew
-  bool is_submitted;                  ///< the append is under way, or done
   bool has_all;                       ///< no record was dropped
   struct part_extra *extras;          ///< further batches for the partition, in the order in which they go; owned
   int extra_count;                    ///< how many

@@ -21,8 +21,9 @@
 #include "policy/runner_private.h"
 
 enum {
-  RUNNER_SLOW_STOP_MS = 3000, // for the slow runner to come to an end when the broker stops
-  RUNNER_SLOW_WAIT_MS = 100,  // between two looks whether it has
+  RUNNER_SLOW_STOP_MS = 3000,           // for the slow runner to come to an end when the broker stops
+  RUNNER_SLOW_WAIT_MS = 100,            // between two looks whether it has
+  SCRATCH_KEPT_BYTES = 4 * 1024 * 1024, // memory of a thread that is kept between jobs, of each kind
 };
 
 static const struct metric POLICY_RUNNERS = {"policy.runners", NULL, METRIC_GAUGE, "threads that run policies"};
@@ -98,8 +99,9 @@ static bool runner_needs_vm(const struct policy_runner *runner, const struct pol
                          : policy_set_has(set, POLICY_PARTITIONER, POLICY_WHERE);
 }
 
-/// Goes over to the latest set, with a new VM if it needs one; stays with what it has when there is none to be had.
-/// Holding the runner's lock, which is let go meanwhile.
+/// Goes over to the latest set, with a new VM if it needs one. Where there is none to be had it stays with the VM that
+/// it has; or, without one, the set is known, and what has policies there is refused. Holding the runner's lock, which
+/// is let go meanwhile.
 static void runner_adopt(struct policy_runner *runner, struct runner_thread *thread)
 {
   const struct policy_set *set = runner->latest != NULL ? policy_set_ref(runner->latest) : NULL;
@@ -110,18 +112,20 @@ static void runner_adopt(struct policy_runner *runner, struct runner_thread *thr
   pthread_mutex_lock(&runner->lock);
   if (result < 0) {
     slog_error("policies: runner %d %s: %s", runner->index,
-               thread->set != NULL ? "stays with those of before" : "has none", error_last()->message);
-    if (thread->set == NULL) {
-      snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s",
-               error_last()->message);
-      thread->failure.index = -1;
-    }
+               thread->vm != NULL ? "stays with those of before" : "has none", error_last()->message);
+  }
+  if (result < 0 && thread->vm != NULL) {
     policy_set_unref(set);
     return;
   }
   const struct policy_set *old_set = thread->set;
   struct policy_vm *old_vm = thread->vm;
   thread->failure.text[0] = '\0';
+  if (result < 0) {
+    snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s",
+             error_last()->message);
+    thread->failure.index = -1;
+  }
   thread->set = set;
   thread->vm = vm;
   pthread_mutex_unlock(&runner->lock);
@@ -168,10 +172,32 @@ void runner_refuse(struct policy_runners *runners, struct policy_runner *runner)
     list_remove(&job->node);
     runner->jobs++;
     job->result = ERR_SCRIPT;
+    job->is_refused = true;
     job->failure.index = -1;
     snprintf(job->failure.text, sizeof job->failure.text, "policies cannot be run: no thread can be started");
     atomic_store_explicit(&job->state, JOB_DONE, memory_order_release);
     runner_post(runners, job);
+  }
+}
+
+static void records_trim(struct batch_records *records)
+{
+  size_t array_bytes = (size_t)records->room * sizeof *records->records;
+  if (array_bytes + records->iterator.unpacked.capacity > SCRATCH_KEPT_BYTES) {
+    batch_records_close(records);
+  }
+}
+
+/// Frees what an unusually large batch has left: a few packed bytes may have been a hundred times as many.
+static void scratch_trim(struct policy_scratch *scratch)
+{
+  records_trim(&scratch->records);
+  records_trim(&scratch->share);
+  if (scratch->split.plain.capacity + scratch->split.out.capacity > SCRATCH_KEPT_BYTES) {
+    batch_split_destroy(&scratch->split);
+  }
+  if (scratch->arena.total > SCRATCH_KEPT_BYTES) {
+    arena_reset(&scratch->arena);
   }
 }
 
@@ -191,6 +217,7 @@ static bool runner_do(struct runner_thread *thread, struct policy_job *job)
     CHECK(state == JOB_ABANDONED);
     return false;
   }
+  scratch_trim(&thread->scratch);
   // The watch may be looking at it, and it goes with `done`.
   pthread_mutex_lock(&thread->runner->lock);
   thread->job = NULL;
@@ -210,7 +237,7 @@ static void runner_return(struct policy_runners *runners, struct policy_job *job
 {
   pthread_mutex_lock(&runners->lock);
   atomic_fetch_sub(&runners->lost, 1);
-  if (!runners->is_stopped) {
+  if (!runners->is_stopped && job->returned != NULL) {
     job->returned(job);
   }
   pthread_mutex_unlock(&runners->lock);

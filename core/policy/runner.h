@@ -66,6 +66,7 @@ struct policy_job {
   struct policy_scratch *scratch; ///< in `run`: memory of the thread
   struct policy_choices *choices; ///< in `run`: what the home remembers (policy/choices.h)
   int result;                     ///< out: 0; ERR_SCRIPT: there is no VM, or the job was abandoned; `failure` tells
+  bool is_refused;                ///< out: no thread could be had, and it has never run; `result` is ERR_SCRIPT
   struct policy_failure failure;  ///< out
 
   /// Does the work, on a runner's thread, outside the epoch; may wait for disks and take long. Policies are called by
@@ -80,7 +81,8 @@ struct policy_job {
   /// `done` must leave it alone but for answering whoever waits. On `reply`.
   void (*done)(struct policy_job *job, bool is_abandoned);
   /// An abandoned job has come back after all. On the lost thread, maybe before `done`, and never once
-  /// policy_runners_stop() has returned: then what the job refers to stays until the process ends.
+  /// policy_runners_stop() has returned: then what the job refers to stays until the process ends. NULL: it stays in
+  /// any case.
   void (*returned)(struct policy_job *job);
 };
 

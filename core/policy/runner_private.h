@@ -43,6 +43,7 @@ struct runner_look {
   int64_t record;                     ///< likewise
   int64_t since_ms;                   ///< since when nothing has changed, monotonic
   int64_t used_ms;                    ///< processor time of the thread then
+  int64_t call_used_ms;               ///< likewise when the call was first seen
 };
 
 struct policy_runner {

@@ -45,8 +45,8 @@ static void runner_abandon(struct policy_runners *runners, struct policy_runner 
   runner->thread = NULL;
   runner_count_alive(runners, -1);
   runner_post(runners, job);
-  if (!runner->is_ending || !list_is_empty(&runner->queue)) {
-    runner_start(runners, runner);
+  if ((!runner->is_ending || !list_is_empty(&runner->queue)) && runner_start(runners, runner) < 0) {
+    runner_refuse(runners, runner); // at the end of the broker nobody would try again
   }
 }
 
@@ -64,13 +64,19 @@ static bool runner_is_stuck(const struct policy_runners *runners, struct policy_
   int64_t calls = atomic_load_explicit(&thread->vm->progress.calls, memory_order_relaxed);
   int64_t record = atomic_load_explicit(&thread->vm->progress.record, memory_order_relaxed);
   int64_t used_ms = thread_used_ms(thread->thread);
-  if (look->thread != thread || look->jobs != runner->jobs || look->calls != calls || look->record != record) {
+  bool is_same_call = look->thread == thread && look->jobs == runner->jobs && look->calls == calls;
+  if (!is_same_call || look->record != record) {
     *look = (struct runner_look){.thread = thread,
                                  .jobs = runner->jobs,
                                  .calls = calls,
                                  .record = record,
                                  .since_ms = now_ms,
-                                 .used_ms = used_ms};
+                                 .used_ms = used_ms,
+                                 .call_used_ms = is_same_call ? look->call_used_ms : used_ms};
+    // Interpreted functions look at the clock themselves.
+    if (used_ms - look->call_used_ms > policy_call_budget_ms(thread->set->budget_ms)) {
+      atomic_store_explicit(&thread->vm->progress.stop, calls, memory_order_relaxed);
+    }
     return now_ms >= atomic_load_explicit(&runners->hurry_ms, memory_order_relaxed);
   }
   // A budget is processor time, and the VM sees to it itself where it can.

@@ -97,6 +97,7 @@ struct policy_progress {
   _Atomic(int64_t) calls;                ///< rises with each call; odd while one runs
   _Atomic(int64_t) record;               ///< index of the record at hand: a budget is one record's
   _Atomic(const struct policy *) policy; ///< which
+  _Atomic(int64_t) stop;                 ///< written by others: the value of `calls` at whose next record it is to end
 };
 
 struct policy_vm_class {

@@ -15,7 +15,8 @@ static int repack(const struct batch_header *header, const uint8_t *records, siz
 bool batch_needs_recompress(const uint8_t *bytes, int codec)
 {
   int current = batch_attributes(bytes) & BATCH_CODEC_MASK;
-  return current != codec && !(current == CODEC_NONE && batch_is_control(bytes));
+  bool stays = batch_is_control(bytes) || batch_record_count(bytes) == 0;
+  return current != codec && !(current == CODEC_NONE && stays);
 }
 
 int batch_recompress(const uint8_t *bytes, size_t size, int codec, int level, size_t limit, struct record_buffer *out)

@@ -11,7 +11,8 @@
 
 struct record_buffer;
 
-/// Whether a batch has to be changed to be stored with `codec`. An uncompressed control batch stays as it is.
+/// Whether a batch has to be changed to be stored with `codec`. An uncompressed control batch stays as it is, and so
+/// does one without records: kafka-python fails on a packed one.
 ///
 /// @param bytes  a batch that batch_header_read() accepted
 bool batch_needs_recompress(const uint8_t *bytes, int codec);

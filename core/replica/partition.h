@@ -89,8 +89,10 @@ struct partition {
   _Atomic(int64_t) epoch_start_offset;
   _Atomic(int64_t) visible_bytes; ///< bytes below the high watermark ever appended here; only grows
 
-  _Atomic(int32_t) policy_jobs; ///< batches that clients addressed to it and that are with runners (policy/produce.h):
-                                ///< what comes has to follow them
+  _Atomic(int32_t) policy_jobs;  ///< batches that clients addressed to it and that are with runners (policy/produce.h):
+                                 ///< what comes has to follow them
+  _Atomic(int32_t) policy_parts; ///< parts of those that are with the homes of other partitions: what is divided has to
+                                 ///< follow them there
 
   _Atomic(int64_t) failure_logged_ms; ///< monotonic time of the last failed append that was logged
 

@@ -7,7 +7,7 @@ local hostile = require "spec.support.hostile_policies"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
 
-local NONE, POLICY_VIOLATION = 0, 44
+local NONE, POLICY_VIOLATION, WORKERS = 0, 44, 2
 local IS_CHECKED = (os.getenv "LUKA_SAN" or "") ~= ""
 local MEMORY_KB = 400 * 1024
 local PATIENCE_MS = IS_CHECKED and 120000 or 30000
@@ -31,6 +31,15 @@ local function memory_kb(broker)
   end
 end
 
+--- How many threads for functions on records a broker has, with those that are given up and still run.
+local function runners(broker)
+  local count = 0
+  local pipe = io.popen(("cat /proc/%d/task/*/comm 2>/dev/null"):format(broker.pid))
+  for name in pipe:lines() do count = count + (name:match "^luka%-policy" and 1 or 0) end
+  pipe:close()
+  return count
+end
+
 local batch = records.batch { records = { { key = "k", value = "v" }, { key = "l", value = "w" } } }
 
 describe("Hostile functions", function()
@@ -44,7 +53,9 @@ describe("Hostile functions", function()
     slowest_ms, longest_ms = 0, { 0, "" }
   end
 
-  local function close()
+  --- `count`: runners, before the broker is stopped: what is given up comes back, unless it never returns.
+  local function close(count)
+    clients.wait_until("nothing runs any more", function() return runners(broker) <= count end, PATIENCE_MS)
     print(("  slowest: %d ms (%s); other connections waited %d ms at most; %d MiB"):format(longest_ms[1], longest_ms[2],
       slowest_ms, memory_kb(broker) / 1024))
     if not IS_CHECKED then assert.is_true(memory_kb(broker) < MEMORY_KB) end
@@ -115,7 +126,7 @@ describe("Hostile functions", function()
           title = "the result " .. result }
       end
       setup(function() open(hostile.config(cases, jit)) end)
-      teardown(close)
+      teardown(function() close(WORKERS) end)
 
       for _, case in ipairs(cases) do
         it(("a %s with %s is answered"):format(case.kind, case.title), function() check(case) end)
@@ -138,7 +149,7 @@ describe("Hostile functions", function()
       end
     end
     setup(function() open(hostile.hooks(cases)) end)
-    teardown(close)
+    teardown(function() close(0) end)
 
     for _, case in ipairs(cases) do
       it(case.title .. " is answered", function()
@@ -166,7 +177,7 @@ describe("Hostile functions", function()
       cases[i] = { name = kind .. ".endless", kind = kind, body = hostile.BODIES[i][2], wrong = "" }
     end
     setup(function() open(hostile.config(cases, true)) end)
-    teardown(close)
+    teardown(function() close(WORKERS + #cases) end)
     for _, case in ipairs(cases) do
       it("are given up and named: " .. case.kind, function()
         check(case)

@@ -6,6 +6,7 @@ local brokers = require "spec.support.broker"
 local messages = require "spec.unit.record.messages"
 local records = require "spec.support.records"
 local requests = require "spec.support.requests"
+local strace = require "spec.support.strace"
 
 local NONE, MESSAGE_TOO_LARGE, POLICY_VIOLATION, TXN_STATE, INVALID_RECORD = 0, 10, 44, 48, 87
 local PROGRAM = { unistd.readlink "/proc/self/exe", "--run", "spec/support/policy_broker.lua" }
@@ -183,6 +184,13 @@ describe("policies on what is produced:", function()
       assert.same({ 0, 1, 0 }, { batch.base, batch.last, batch.count })
     end)
 
+    it("that drops all of a packed batch leaves one that is not packed: readers trip over nothing that is packed", function()
+      local topic = create("t.filter", { configs = { ["compression.type"] = "lz4" } })
+      assert.same({ NONE, -1 }, produce(topic, { records = { "1", "2" }, codec = records.SNAPPY }))
+      local batch = records.parse(stored(topic))[1]
+      assert.same({ 0, records.NONE, 61 }, { batch.count, batch.codec, batch.size })
+    end)
+
     it("that keeps all is answered with the offset", function()
       local topic = create "t.filter"
       assert.same({ NONE, 0 }, produce(topic, { { value = "1", headers = kept } }))
@@ -208,6 +216,33 @@ describe("policies on what is produced:", function()
       produce(topic, batch)
       assert.same({ NONE, 0 }, produce(topic, batch))
       assert.same({ "1", "copy" }, values(topic))
+    end)
+
+    if strace.WORKS then
+      it("has a retry acknowledged when the first one is on disk, not before", function()
+        local topic = create("t.upper", { configs = { ["luka.producer.type"] = "sync" } })
+        local batch = records.batch { records = { "a" }, producer_id = 7, producer_epoch = 0, sequence = 0 }
+        local other = broker:connect()
+        strace.count(broker.pid, function()
+          -- The first one asks for nothing, so its connection goes on at once.
+          requests.send_produce(client, topic, batch, { acks = 0 })
+          client:wait_until_read()
+          local answer = requests.produce(other, topic, batch, { acks = 1 })
+          assert.same({ NONE, 0 }, { answer.error_code, answer.base_offset })
+          assert.equal(1, requests.end_offset(client, topic)) -- what is not on disk is not shown
+        end, { "fdatasync:delay_enter=1000000" })
+        assert.same({ "A" }, values(topic))
+        other:close()
+      end)
+    end
+
+    it("may leave no batch that is larger than the topic allows where it changes nothing", function()
+      local configs = { ["compression.type"] = "uncompressed", ["max.message.bytes"] = "1000" }
+      local topic = create("pt.both", { partitions = 3, configs = configs })
+      local list = {}
+      for i = 1, 40 do list[i] = { key = i % 2 == 0 and "a" or "b", value = ("x"):rep(100), headers = kept } end
+      assert.same({ MESSAGE_TOO_LARGE, -1 }, (produce(topic, { records = list, codec = 1 })))
+      assert.same({ 0, 0 }, { requests.end_offset(client, topic, 1), requests.end_offset(client, topic, 2) })
     end)
 
     it("emits to another topic, and what is emitted meets no policy", function()

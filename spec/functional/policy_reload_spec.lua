@@ -14,6 +14,14 @@ local MARKED = [[topic "t" {
   transform = function(r) r.headers.seen = "1" return r end,
 }]]
 
+--- Divides, to partition 1 nearly all; and takes its time there.
+local DIVIDED = 'topic "t" { partitions = 2, partitioner = function(record, n) return record.key == "a" and 0 or 1 end%s }'
+local SLOW = DIVIDED:format [[, transform = function(record)
+  local began = now()
+  while now() < began + 10 do end
+  return record
+end]]
+
 describe("functions on records that are reloaded under way:", function()
   it("no request fails, and a partition's batches stay in order", function()
     local broker = reload.start(PLAIN, { set = { "workers=2" } })
@@ -37,6 +45,31 @@ describe("functions on records that are reloaded under way:", function()
     local values = records.values(requests.fetch_to_end(client, topic, 0, 0))
     assert.equal(count, #values)
     for i, value in ipairs(values) do assert.equal("v" .. i, value:lower()) end
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("what is divided does not overtake what a function that has gone is still at", function()
+    local broker = reload.start(SLOW, { set = { "workers=2" } })
+    local client = broker:connect()
+    local topic = requests.find(client, "t")
+    local function send(sequence)
+      local list = {}
+      for i = 1, 60 do list[i] = { key = i == 1 and "a" or "b", value = "v" .. sequence + i } end
+      return requests.send_produce(client, topic,
+        records.batch { records = list, producer_id = 7, producer_epoch = 0, sequence = sequence })
+    end
+    local ids = { send(0) }
+    client:wait_until_read()
+    reload.hup(broker, DIVIDED:format "")
+    for i = 1, 3 do ids[i + 1] = send(60 * i) end
+    for _, id in ipairs(ids) do
+      assert.equal(0, client:answer("Produce", requests.PRODUCE, id).responses[1].partition_responses[1].error_code)
+    end
+    local values = records.values(requests.fetch_to_end(client, topic, 0, 1))
+    local expected = {}
+    for i = 1, 240 do if i % 60 ~= 1 then expected[#expected + 1] = "v" .. i end end
+    assert.same(expected, values)
     client:close()
     assert.equal(0, broker:stop())
   end)

@@ -23,12 +23,12 @@ struct luka_policy_call {
   const struct luka_record_view *at;
   double serial;
   const struct luka_record_view *records;
-  int64_t *progress;
+  int64_t *progress, *stop, running;
   int32_t *chosen;
   uint8_t *actions;
   const char *topic;
   const uint8_t *found;
-  int32_t count, partitions, partition, found_size;
+  int32_t count, partitions, partition, found_size, call_ms;
   bool is_rejected, is_changed, has_offset, may_edit, may_emit;
   struct luka_record_view edited;
   int (*find_header)(struct luka_policy_call *call, const char *name, size_t size);
@@ -43,6 +43,8 @@ struct luka_headers_ref { const double serial; };
 local EXACT = 2LL ^ 53
 
 local STALE = "a record cannot be used after the call that it was given to; keep its key or value instead"
+
+local LATE = "took longer than %d ms for the records of one batch"
 
 --- enum policy_field.
 local KEY, VALUE = 0, 1
@@ -122,15 +124,17 @@ local function record_type(call, natives, headers)
 end
 
 --- A loop is compiled for each function anew, so that each has a trace of its own. Actions are 0 for POLICY_KEEP and 1 for
---- POLICY_DROP.
+--- POLICY_DROP. Whether to stop is asked at each record: the watch over runners says so (core/policy/runner_watch.c).
 local LOOPS = {
   partitioner = [[
-    local fn, call, record, choose = ...
+    local fn, call, record, late, choose = ...
     return function(partitions)
       local records, chosen, progress, serial = call.records, call.chosen, call.progress, call.serial
+      local stop, running = call.stop, call.running
       for i = tonumber(progress[0]), call.count - 1 do
         serial = serial + 1
         call.serial, call.at, progress[0] = serial, records + i, i
+        if stop[0] == running then late() end
         local partition = fn(record(serial), partitions)
         if type(partition) == "number" and partition >= 0 and partition < partitions and partition % 1 == 0 then
           chosen[i] = partition
@@ -141,12 +145,14 @@ local LOOPS = {
     end
   ]],
   where = [[
-    local fn, call, record = ...
+    local fn, call, record, late = ...
     return function()
       local records, actions, progress, serial = call.records, call.actions, call.progress, call.serial
+      local stop, running = call.stop, call.running
       for i = tonumber(progress[0]), call.count - 1 do
         serial = serial + 1
         call.serial, call.at, progress[0] = serial, records + i, i
+        if stop[0] == running then late() end
         if fn(record(serial)) then
           actions[i] = 0
         else
@@ -156,12 +162,14 @@ local LOOPS = {
     end
   ]],
   transform = [[
-    local fn, call, record, decide, at_hand = ...
+    local fn, call, record, late, decide, at_hand = ...
     return function(client)
       local records, actions, progress, serial = call.records, call.actions, call.progress, call.serial
+      local stop, running = call.stop, call.running
       for i = tonumber(progress[0]), call.count - 1 do
         serial = serial + 1
         call.serial, call.at, call.is_rejected, progress[0] = serial, records + i, false, i
+        if stop[0] == running then late() end
         local result = fn(record(serial), client)
         if call.is_rejected then
           -- Its action is set.
@@ -179,7 +187,8 @@ LOOPS.transform_fetch = LOOPS.transform
 
 --- What the functions of the interpreted state take in place of our records: theirs.
 local function unwrapping(call, natives, is_record)
-  local function unwrap(value, level)
+  --- `is_item`: what is in a list, and no list itself.
+  local function unwrap(value, level, is_item)
     if is_record(value) then
       if value.serial ~= call.serial then error(STALE, level + 1) end
       return natives.record()
@@ -191,8 +200,8 @@ local function unwrapping(call, natives, is_record)
           item = natives.headers()
         elseif is_record(item) then
           item = unwrap(item, level + 1)
-        elseif type(key) == "number" and type(item) == "table" then
-          item = unwrap(item, level + 1)
+        elseif not is_item and type(key) == "number" and type(item) == "table" then
+          item = unwrap(item, level + 1, true)
         end
         copy[key] = item
       end
@@ -237,12 +246,14 @@ function M.new(options)
     return natives.emit(topic, unwrap(value, 1), partition)
   end
 
+  local function late() error(LATE:format(call.call_ms), 0) end
+
   local loops = {}
   for kind, source in pairs(LOOPS) do
     loops[kind] = function(fn)
       local chunk = assert(load(source, "=luka/ffi/policy.lua", "t", { tonumber = tonumber, type = type }))
       local last = kind == "partitioner" and natives.choose or decide
-      return chunk(fn, call, record, last, at_hand)
+      return chunk(fn, call, record, late, last, at_hand)
     end
   end
 

@@ -17,6 +17,7 @@ local words_of_functions = require "luka.policy.words"
 ---@class (exact) luka.PolicyExpected
 ---@field kind string  of luka.policy.names.KINDS
 ---@field name string
+---@field is_compiled boolean?  nil: it does not matter where it is loaded
 
 ---@class (exact) luka.PolicyHost
 ---@field is_deep fun(): boolean  whether C and Lua are nested too deep
@@ -93,7 +94,8 @@ end
 local function difference(list, expected)
   for i = 1, math.max(#list, #expected) do
     local is, was = list[i], expected[i]
-    if not is or not was or is.kind ~= was.kind or is.name ~= was.name or type(is.fn) ~= "function" then
+    if not is or not was or is.kind ~= was.kind or is.name ~= was.name or type(is.fn) ~= "function"
+      or was.is_compiled ~= nil and is.is_compiled ~= was.is_compiled then
       local odd = was or is
       return ("the configuration is another one each time it is evaluated (by time, chance or environment?): %s %s is not "
         .. "always its function number %d"):format(odd.kind, odd.name, i)

@@ -51,6 +51,10 @@ describe("require 'cjson'", function()
       "bad argument #1 to 'encode_max_depth' (expected a number from 1 to 1000)" },
     ["fills no long gaps"] = { "cjson.encode_sparse_array(true, 0)",
       "bad argument #2 to 'encode_sparse_array' (expected a number from 1 to 10)" },
+    ["fills no gaps of many elements"] = { "cjson.encode_sparse_array(false, 10, 11)",
+      "bad argument #3 to 'encode_sparse_array' (expected a number from 0 to 10)" },
+    ["says what cannot be encoded, in a large value too"] = { "cjson.encode { ('x'):rep(1e5), print }",
+      "Cannot serialise function: type not supported" },
     ["encodes at most 250,000 values"] = { "local t = {} for i = 1, 250000 do t[i] = i end cjson.encode(t)",
       "the value is too large: it has too many parts" },
     ["counts a table that is there twice twice"] = { "local t = {} for i = 1, 60 do t = { t, t } end cjson.encode(t)",
@@ -64,6 +68,19 @@ describe("require 'cjson'", function()
       assert.equal("config.lua:2: " .. case[2], message_of("local cjson = require 'cjson'\n" .. case[1]))
     end)
   end
+
+  it("gives large values, and keeps buffers as it is told", function()
+    holds [[
+      local cjson = require "cjson"
+      local text = ("x\\1"):rep(1e5)
+      for i, one in ipairs { cjson, cjson.new(), require "cjson.safe" } do
+        for _ = 1, 3 do assert(one.decode(one.encode { text, { a = 1 } })[1] == text) end
+        assert(one.encode_keep_buffer() == (i ~= 2) and one.encode_keep_buffer(true) == (i ~= 2))
+        assert(one.encode_keep_buffer(false) == false)
+        for _ = 1, 3 do assert(one.encode { 1 } == "[1]" and one.decode(one.encode { text })[1] == text) end
+      end
+    ]]
+  end)
 
   it("runs in the time that there is", function()
     assert.equal(TOO_LONG:format(2), message_of [[

@@ -120,6 +120,14 @@ function Vm:partition(records, partitions, options)
   return list
 end
 
+--- Asks about a segment; what it answers, or nil and the message.
+function Vm:segment(number)
+  local segment = ffi.new("struct policy_segment", { topic = "clicks", path = "data/clicks-0/0.log", log_segments = 2 })
+  local goes, failure = ffi.new "bool[1]", ffi.new "struct policy_failure"
+  if self.vm.class.segment(self.vm, self:policy(number), segment, goes, failure) < 0 then return failure_of(failure) end
+  return goes[0]
+end
+
 local ACTIONS = { [0] = "keep", "drop", "replace", "reject" }
 
 local function record_of(record)

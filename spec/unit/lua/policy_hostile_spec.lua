@@ -2,6 +2,7 @@
 -- Policies that would run for ever, or take all memory: each call ends with a failure that names the place, and the VM goes
 -- on. What the compiler made looks at no clock, so the compiled state is asked for what holds there too.
 local calls = require "spec.unit.lua.policy_calls"
+local unit = require "spec.support.unit"
 
 local BUDGET_MS, MEMORY = 50, 16 * 2 ^ 20
 
@@ -95,6 +96,61 @@ describe("a policy", function()
     local keys = {}
     for i = 1, 40 do keys[i] = "k" .. i end
     assert.equal(40, #assert(vm:partition(keys, 2)))
+  end)
+
+  it("has twenty budgets for all records of a batch, and at least a second", function()
+    vm = assert(calls.new([[topic "clicks" { partitioner = function()
+      local t = os.clock() + 0.02 repeat until os.clock() > t
+      return 0 end }]], { budget_ms = BUDGET_MS, memory = MEMORY }))
+    local keys = {}
+    for i = 1, 200 do keys[i] = tostring(i) end
+    local _, message, index = vm:partition(keys, 2)
+    assert.truthy(message:find("config.lua:%d: took longer than 1000 ms for the records of one batch$"), message)
+    assert.is_true(index > 20 and index < 100, tostring(index))
+    assert.same({ 0 }, vm:partition({ "a" }, 2))
+  end)
+
+  it("that is compiled ends at its next record when it is told to", function()
+    vm = assert(calls.new([[topic "clicks" { jit = true, partitioner = function(record, n) return hash(record.key) % n end }]],
+      { budget_ms = BUDGET_MS, memory = MEMORY }))
+    vm.vm.progress.stop = vm.vm.progress.calls + 1
+    local _, message = vm:partition({ "a" }, 2)
+    assert.equal("partitioner of topic clicks: config.lua:1: took longer than 1000 ms for the records of one batch", message)
+    assert.equal(1, #vm:partition({ "a" }, 2))
+  end)
+
+  -- Memory of C that no cap counts is to go with the call that took it.
+  local function resident_mib()
+    return tonumber(unit.read_file("/proc/self/statm"):match "^%d+ (%d+)") * 4 / 1024
+  end
+  for name, code in pairs {
+    ["JSON that cannot be made"] = "local t = { ('x'):rep(5e5), print } while true do pcall(json.encode, t) end",
+    ["JSON that is nested too deep"] =
+      "local t = '[' .. ('1,'):rep(2e5) .. ('['):rep(200) .. (']'):rep(200) .. ']' while true do json.decode(t) end",
+    ["cjson that does not fit"] = "local cjson, kept = require 'cjson', {} local t = '[' .. ('{},'):rep(1e5) .. '1]'\n"
+      .. "pcall(function() while true do kept[#kept + 1] = ('x'):rep(1e5) .. #kept end end)\n"
+      .. "while true do pcall(cjson.decode, t) end",
+    ["buffers of cjson"] = "local cjson, kept = require 'cjson', {} local t = ('\\1'):rep(1e6)\n"
+      .. "while true do local one = cjson.new() kept[#kept + 1] = one one.encode(t) end",
+  } do
+    it("does not take memory for " .. name, function()
+      vm = assert(calls.new(("local cjson = require 'cjson'\ntopic 'clicks' { transform = function(record) %s end }"):format(code),
+        { budget_ms = 500, memory = MEMORY }))
+      local before = resident_mib()
+      local result = vm:transform { { "a", "1" } }
+      assert.is_nil(result)
+      assert.is_true(resident_mib() - before < 100, ("%d MiB more"):format(resident_mib() - before))
+    end)
+  end
+
+  it("about segments goes on after it has filled its state", function()
+    vm = assert(calls.new([[local kept = {} topic "clicks" { archive = function()
+      if #kept == 0 then while true do kept[#kept + 1] = ("x"):rep(10000) .. #kept end end end }]],
+      { budget_ms = BUDGET_MS, memory = MEMORY }))
+    for _ = 1, 3 do
+      local _, message = vm:segment()
+      assert.truthy(message and message:find("not enough memory", 1, true), message)
+    end
   end)
 
   it("of another topic goes on after one has failed", function()

@@ -172,9 +172,10 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["record.key = 5"] = "key has to be a string or nil, not a number",
       ["record.value = {}"] = "value has to be a string or nil, not a table",
       ["record.value = 5LL"] = "value has to be a string or nil, not a cdata",
-      ["record.timestamp = 'x'"] = "timestamp has to be a whole number of milliseconds",
-      ["record.timestamp = 1.5"] = "timestamp has to be a whole number of milliseconds",
-      ["record.timestamp = nil"] = "timestamp has to be a whole number of milliseconds",
+      ["record.timestamp = 'x'"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
+      ["record.timestamp = -2"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
+      ["record.timestamp = 1.5"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
+      ["record.timestamp = nil"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
       ["record.topic = 'x'"] = "topic of a record cannot be set; emit() writes records to other topics",
       ["record.vale = 'x'"] = "a record has no field vale: it has key, value, headers, timestamp, topic, partition and offset",
       ["emit('x')"] = "a record or a table { key =, value = } is needed, not a nil",
@@ -233,7 +234,7 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["{ 'x' }"] = "a record or a table { key =, value = } is needed, not a string",
       ["{ kye = 'x' }"] = "a table that is a record has key, value, headers and timestamp, and not kye",
       ["{ {}, { value = 5 } }"] = "value has to be a string or nil, not a number",
-      ["{ { timestamp = {} } }"] = "timestamp has to be a whole number of milliseconds",
+      ["{ { timestamp = {} } }"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
       ["{ { headers = 1 } }"] = "headers have to be a table or nil",
     } do
       it("cannot return " .. returned, function()

@@ -86,6 +86,19 @@ describe("runners", function()
     assert.equal("policies cannot be run: no VM on purpose", ffi.string(job(0).text))
   end)
 
+  it("know the set for which they have no VM, so that nothing goes past its policies", function()
+    start(1)
+    C.policy_driver_reload(driver, C.probe_set_new(1, true))
+    submit "t.upper"
+    wait_for(1)
+    C.policy_driver_reload(driver, C.probe_set_new(2, true))
+    submit "t.upper"
+    wait_for(2)
+    assert.same({ 1, false }, { tonumber(job(0).generation), job(0).had_vm })
+    assert.same({ 2, false }, { tonumber(job(1).generation), job(1).had_vm })
+    assert.equal(C.ERR_SCRIPT, job(1).result)
+  end)
+
   it("count calls by record, and errors", function()
     start(1)
     local set = C.probe_set_new(1, false)
