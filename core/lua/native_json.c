@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors of Lua jump over C frames, so whatever jansson allocates hangs from a holder: a new value is put into its parent
-// before anything that may raise. What raises runs in protected mode, and the holder is emptied in any case: what it holds
-// is not counted as the state's, and a collector that sees a small userdata would take its time.
+// Errors of Lua jump over C frames, so whatever jansson allocates hangs from a holder: a new value is put into its
+// parent before anything that may raise. What raises runs in protected mode, and the holder is emptied in any case:
+// what it holds is not counted as the state's, and a collector that sees a small userdata would take its time.
 #include "lua/native_json.h"
 
 #include <jansson.h>
@@ -155,7 +155,8 @@ static int json_encode_held(lua_State *vm)
     json_fill(vm, 1, holder->root, 0);
   }
   size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(JSON_DIGITS);
-  holder->text = json_dumps(holder->root, flags | (holder->indent > 0 ? (size_t)JSON_INDENT(holder->indent) : JSON_COMPACT));
+  holder->text =
+      json_dumps(holder->root, flags | (holder->indent > 0 ? (size_t)JSON_INDENT(holder->indent) : JSON_COMPACT));
   if (holder->text == NULL) {
     return luaL_error(vm, "not enough memory");
   }

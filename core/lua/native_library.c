@@ -52,10 +52,7 @@ static int library_decode(lua_State *vm);
 int native_library_open(struct lua_State *vm)
 {
   static const luaL_Reg functions[] = {
-      {"open", library_open},
-      {"standard", library_standard},
-      {"measure", library_measure},
-      {"decode", library_decode},
+      {"open", library_open}, {"standard", library_standard}, {"measure", library_measure}, {"decode", library_decode},
       {NULL, NULL},
   };
   lua_newtable(vm);
@@ -95,7 +92,9 @@ static int library_open(lua_State *vm)
       library = &libraries[i];
     }
   }
-  luaL_argcheck(vm, library != NULL, 1, "no such library");
+  if (library == NULL) {
+    return luaL_argerror(vm, 1, "no such library");
+  }
   lua_CFunction open = library_finds_us() ? library_find(library) : NULL;
   if (open != NULL) {
     lua_pushcfunction(vm, open);
@@ -162,8 +161,8 @@ static int library_measure(lua_State *vm)
   return 2;
 }
 
-/// decode(fn, text): fn(text), for a C function that makes values of a text and loses memory when these do not fit. So it
-/// may make them, and what is too much raises afterwards.
+/// decode(fn, text): fn(text), for a C function that makes values of a text and loses memory when these do not fit. So
+/// it may make them, and what is too much raises afterwards.
 static int library_decode(lua_State *vm)
 {
   size_t size = 0;

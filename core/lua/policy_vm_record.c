@@ -145,12 +145,12 @@ static enum policy_name record_name(lua_State *vm)
   lua_rawget(vm, lua_upvalueindex(RECORD_UP_NAMES));
   int name = (int)lua_tointeger(vm, -1);
   lua_pop(vm, 1);
-  if (name == 0) {
-    const char *shown = lua_type(vm, 2) == LUA_TSTRING ? lua_tostring(vm, 2) : luaL_typename(vm, 2);
-    luaL_error(vm, "a record has no field %s: it has key, value, headers, timestamp, topic, partition and offset",
-               shown);
+  if (name > 0) {
+    return (enum policy_name)(name - 1);
   }
-  return (enum policy_name)(name - 1);
+  const char *shown = lua_type(vm, 2) == LUA_TSTRING ? lua_tostring(vm, 2) : luaL_typename(vm, 2);
+  luaL_error(vm, "a record has no field %s: it has key, value, headers, timestamp, topic, partition and offset", shown);
+  return POLICY_NAME_KEY; // not reached: luaL_error() does not return
 }
 
 /// record[name]
