@@ -31,9 +31,15 @@ describe("A broker that compacts a topic", function()
 
   local COMPACTED = { { 3, "a", "4" }, { 4, "a", "5" } }
 
-  local function wait_for_compaction(partition)
+  local function wait_for_compaction(partition, expected)
     requests.wait_until("it is compacted", function() return #contents(partition) == 2 end)
-    assert.same(COMPACTED, contents(partition))
+    assert.same(expected or COMPACTED, contents(partition))
+  end
+
+  --- One more record, in a segment of its own: what came before has to be synced, which a pool thread has done before or not.
+  local function roll(partition)
+    requests.append(client, topic, records.batch { ts = os.time() * 1000, records = { { key = "a", value = "6" } } },
+      { partition = partition })
   end
 
   --- Waits until there are no files but the log's.
@@ -69,8 +75,12 @@ describe("A broker that compacts a topic", function()
   for what, suffix in pairs { ["the new segment"] = ".log.cleaned", ["its index"] = ".index.cleaned",
     ["the records that make others superfluous"] = ".log" } do
     it(("takes the directory offline when %s cannot be synced, and loses nothing"):format(what), function()
-      local before = contents(sick)
+      local before, after = contents(sick), nil
       disk:arm { kind = "sync", suffix = suffix, err = "EIO", times = -1 }
+      if suffix == ".log" then
+        roll(sick)
+        before[6], after = { 5, "a", "6" }, { { 4, "a", "5" }, { 5, "a", "6" } }
+      end
       make_due()
       wait_for_compaction(sound)
       requests.wait_until("the directory is offline", function()
@@ -89,7 +99,7 @@ describe("A broker that compacts a topic", function()
       client:close()
       broker:kill()
       start()
-      wait_for_compaction(sick)
+      wait_for_compaction(sick, after)
       wait_for_files()
     end)
   end

@@ -31,12 +31,16 @@ local function batch(list, options)
   return records.batch(all)
 end
 
---- { { offset, key, value } ... } of all that is readable.
+--- { { offset, key, value } ... } of all that is readable. The log may lose segments while it is read: then again.
 local function contents(client, topic)
   local list = {}
-  for i, record in ipairs(records.read(requests.fetch_to_end(client, topic, requests.start_offset(client, topic)))) do
-    list[i] = { record.offset, record.key, record.value }
+  local start = requests.start_offset(client, topic)
+  local is_read, got = pcall(requests.fetch_to_end, client, topic, start)
+  if not is_read then
+    if requests.start_offset(client, topic) == start then error(got, 0) end
+    return contents(client, topic)
   end
+  for i, record in ipairs(records.read(got)) do list[i] = { record.offset, record.key, record.value } end
   return list
 end
 

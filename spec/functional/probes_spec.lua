@@ -291,7 +291,7 @@ describe("trace", function()
   before_each(function() console = console_of.connect(broker.data .. "/console.sock") end)
   after_each(function() console:close() end)
 
-  --- Prints until some text was printed, then ends with an interrupt.
+  --- Prints until some text, or each of several, was printed, then ends with an interrupt.
   local function traced(source, act, last)
     local id, printed = console:start(source), ""
     wait_until("it is shown", function()
@@ -301,7 +301,10 @@ describe("trace", function()
         printed = printed .. (frame.text or "") .. "\n"
         frame = console:receive(20)
       end
-      return printed:find(last, 1, true)
+      for _, text in ipairs(type(last) == "table" and last or { last }) do
+        if not printed:find(text, 1, true) then return false end
+      end
+      return true
     end)
     console:send { op = "interrupt", id = id }
     local done = console:finish(id)
@@ -332,7 +335,7 @@ describe("trace", function()
         client:ask("Produce", version, requests.produce_body(version, { { topic, { { 0, records.batch { records = { "x" } } } } } }),
           { client_id = "maker" })
       end
-    end, "v13 ")
+    end, { "v9 ", "v13 " })
     assert.matches("Produce v9 #%d+ asks, %d+ bytes: traced%[0%]\n", printed)
     assert.matches("Produce v13 #%d+ asks, %d+ bytes: traced%[0%]\n", printed)
   end)
