@@ -67,18 +67,17 @@ function M.wrap(lpeg, is_deep)
     return pattern
   end
 
-  function meta.__add(a, b)
-    a, b = to_pattern(a), to_pattern(b)
-    local pattern = nested(raw.__add(a, b), a, b)
-    sets[pattern] = sets[a] and sets[b]
-    return pattern
+  --- + and - of two sets are sets.
+  local function of_sets(combine)
+    return function(a, b)
+      a, b = to_pattern(a), to_pattern(b)
+      local pattern = nested(combine(a, b), a, b)
+      sets[pattern] = sets[a] and sets[b]
+      return pattern
+    end
   end
-  function meta.__sub(a, b)
-    a, b = to_pattern(a), to_pattern(b)
-    local pattern = nested(raw.__sub(a, b), a, b)
-    sets[pattern] = sets[a] and sets[b]
-    return pattern
-  end
+
+  meta.__add, meta.__sub = of_sets(raw.__add), of_sets(raw.__sub)
   function meta.__mul(a, b)
     a, b = to_pattern(a), to_pattern(b)
     return nested(raw.__mul(a, b), a, b)
