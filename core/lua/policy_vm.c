@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crc.h"
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -55,7 +56,9 @@ int lua_policy_vm_new(const struct policy_set *set, struct policy_vm **vm)
   made->call.stop = &made->base.progress.stop;
   made->call.find_header = policy_vm_find_header;
   made->call.hash = policy_vm_hash;
+  made->call.crc32 = crc32_zlib;
   made->call.set_bytes = policy_vm_set_bytes;
+  made->call.gather_keys = policy_vm_gather_keys;
   bool needs_compiled = false;
   for (int i = 0; i < set->policy_count; i++) {
     needs_compiled = needs_compiled || set->policies[i].is_compiled;
@@ -79,6 +82,7 @@ static void vm_free(struct policy_vm *base)
     lua_state_delete(vm->states[i]);
   }
   mem_free(vm->call.scratch);
+  policy_vm_free_keys(&vm->call);
   mem_free(vm);
 }
 
@@ -381,6 +385,7 @@ static void vm_begin(struct lua_policy_vm *vm, const struct policy *policy, cons
   call->made_bytes = 0;
   call->extra_room = 0;
   call->reject_room = 0;
+  policy_vm_forget_keys(call);
 }
 
 static int vm_partition(struct policy_vm *base, const struct policy *policy, const struct policy_batch *batch,

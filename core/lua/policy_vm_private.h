@@ -6,7 +6,9 @@
 //   policy_vm_native.c   what lua/luka/policy/run.lua asks for: next record, what was chosen, records that were made
 //   policy_vm_record.c   record and headers as Lua objects, of the interpreted state
 //   policy_vm_edit.c     what becomes of a record, no Lua in it: used by the above, and by the compiled state through
-//   FFI policy_vm_failure.c  words for what went wrong
+//                        FFI
+//   policy_vm_keys.c     the keys of a batch as parts of one string, for the compiled state
+//   policy_vm_failure.c  words for what went wrong
 //
 // A record object holds a serial number and nothing else. What it shows is the record at hand, as long as that has the
 // same number: whoever keeps an object and uses it later is told so, and never reads memory that is gone.
@@ -37,6 +39,12 @@ enum policy_name {
   POLICY_NAMES,
 };
 
+/// Where a key lies in the string of all keys, see policy_vm_keys.c.
+struct policy_key {
+  int32_t pos;  ///< of its first byte, from 0
+  int32_t size; ///< bytes, -1: null
+};
+
 /// A batch on its way through a function. The first part is declared to LuaJIT by lua/luka/ffi/policy.lua, which is
 /// told the size of it and refuses another.
 struct policy_call {
@@ -55,16 +63,24 @@ struct policy_call {
   int32_t partition;                 ///< of the batch
   int32_t found_size;                ///< bytes, -1: null
   int32_t call_ms;                   ///< processor time for all records
+  int32_t index;                     ///< of the record at hand, in the compiled state
+  int32_t keys_first;                ///< record that `keys` begin with
+  int32_t keys_end;                  ///< one past the last that has a key there; not above `keys_first`: none has
+  int32_t keys_size;                 ///< bytes of `key_bytes` that are keys
+  struct policy_key *keys;           ///< of the records from `keys_first` on; owned
+  uint8_t *key_bytes;                ///< the keys themselves; owned
   bool is_rejected;                  ///< reject() was called for the record at hand
   bool is_changed;                   ///< not all records are kept
   bool has_offset;                   ///< records know their offset
   bool may_edit;                     ///< the policy is one that may change records
   bool may_emit;                     ///< and write to other topics, and refuse
   struct record_view edited;         ///< the record at hand, once something has been assigned
-  /// policy_vm_find_header(), policy_vm_hash() and policy_vm_set_bytes().
+  /// policy_vm_find_header(), policy_vm_hash(), crc32_zlib(), policy_vm_set_bytes() and policy_vm_gather_keys().
   int (*find_header)(struct policy_call *call, const char *name, size_t size);
   uint32_t (*hash)(const uint8_t *bytes, size_t size);
+  uint32_t (*crc32)(const void *bytes, size_t size);
   int (*set_bytes)(struct policy_call *call, int field, const char *bytes, size_t size);
+  int32_t (*gather_keys)(struct policy_call *call);
 
   // Not for Lua.
   const struct policy *policy;  ///< that runs
@@ -76,6 +92,8 @@ struct policy_call {
   uint8_t *scratch;             ///< headers of a record that is being made, as they are in a batch; owned
   size_t scratch_size;          ///< bytes
   size_t scratch_room;          ///< allocated
+  uint32_t keys_room;           ///< allocated of `keys`
+  uint32_t key_bytes_room;      ///< likewise of `key_bytes`
 };
 
 /// Bytes of struct policy_call that LuaJIT is told of.
@@ -151,6 +169,19 @@ int policy_vm_add(struct policy_call *call, const struct record_view *view, cons
 int policy_vm_reject(struct policy_call *call, const char *text, size_t size);
 
 uint32_t policy_vm_hash(const uint8_t *bytes, size_t size);
+
+// ---- policy_vm_keys.c ----
+
+/// Gathers the keys of the record at hand, `index`, and of those behind it, as many as may be in one string: `keys`,
+/// `key_bytes` and `keys_size`. Whoever has made the string sets `keys_end`.
+///
+/// @return records whose keys there are; 0: that of the record at hand is too large
+int32_t policy_vm_gather_keys(struct policy_call *call);
+
+/// For another batch: nothing is gathered of it.
+void policy_vm_forget_keys(struct policy_call *call);
+
+void policy_vm_free_keys(struct policy_call *call);
 
 // ---- policy_vm_record.c ----
 

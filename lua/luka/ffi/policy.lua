@@ -9,7 +9,7 @@ local ffi = require "ffi"
 local M = {}
 
 local tonumber, type, error = tonumber, type, error
-local ffi_string, istype = ffi.string, ffi.istype
+local ffi_string, istype, string_sub = ffi.string, ffi.istype, string.sub
 
 -- As in core/record/iterate.h and core/lua/policy_vm_private.h; M.new compares the sizes.
 ffi.cdef [[
@@ -19,6 +19,7 @@ struct luka_record_view {
   int32_t key_size, value_size, header_count, headers_size;
   uint8_t attributes;
 };
+struct luka_policy_key { int32_t pos, size; };
 struct luka_policy_call {
   const struct luka_record_view *at;
   double serial;
@@ -29,11 +30,16 @@ struct luka_policy_call {
   const char *topic;
   const uint8_t *found;
   int32_t count, partitions, partition, found_size, call_ms;
+  int32_t index, keys_first, keys_end, keys_size;
+  struct luka_policy_key *keys;
+  uint8_t *key_bytes;
   bool is_rejected, is_changed, has_offset, may_edit, may_emit;
   struct luka_record_view edited;
   int (*find_header)(struct luka_policy_call *call, const char *name, size_t size);
   uint32_t (*hash)(const uint8_t *bytes, size_t size);
+  uint32_t (*crc32)(const void *bytes, size_t size);
   int (*set_bytes)(struct luka_policy_call *call, int field, const char *bytes, size_t size);
+  int32_t (*gather_keys)(struct luka_policy_call *call);
 };
 struct luka_record_ref { const double serial; };
 struct luka_headers_ref { const double serial; };
@@ -82,8 +88,52 @@ local function headers_type(call, natives)
   return ffi.metatype("struct luka_headers_ref", methods)
 end
 
+--- Keys as parts of one string (core/lua/policy_vm_keys.c): a key of which only bytes are read is never made a string of
+--- its own by compiled code. And functions of a string's bytes, of which those of a key are known to lie elsewhere, too:
+--- what converts a string for C needs the string.
+---
+--- @return fun(at: ffi.cdata*): string  the key of the record at hand, which has one
+--- @return fun(of_bytes: ffi.cdata*, slow: fun(text: any): number): fun(text: any): number
+local function keys_of(call)
+  local all = ""
+
+  --- Whether the key of the record at hand is in `all`.
+  local function gather()
+    call.keys_end = 0
+    local count = call.gather_keys(call)
+    all = ffi_string(call.key_bytes, call.keys_size)
+    call.keys_end = call.keys_first + count
+    return count > 0
+  end
+
+  local function key_of(at)
+    local i = call.index
+    if at == call.records + i and (i < call.keys_end or gather()) then
+      local key = call.keys[i - call.keys_first]
+      return string_sub(all, key.pos + 1, key.pos + key.size)
+    end
+    return ffi_string(at.key, at.key_size)
+  end
+
+  local function hashing(of_bytes, slow)
+    return function(text)
+      if type(text) ~= "string" then return slow(text) end
+      local i = call.index
+      if i < call.keys_end then
+        local key = call.keys[i - call.keys_first]
+        if #text == key.size and text == string_sub(all, key.pos + 1, key.pos + key.size) then
+          return tonumber(of_bytes(call.key_bytes + key.pos, key.size))
+        end
+      end
+      return tonumber(of_bytes(text, #text))
+    end
+  end
+
+  return key_of, hashing
+end
+
 --- The type of records.
-local function record_type(call, natives, headers)
+local function record_type(call, natives, headers, key_of)
   local get, set, object = natives.record_meta.__index, natives.record_meta.__newindex, natives.record
   local set_bytes = call.set_bytes
   local methods = {}
@@ -92,7 +142,7 @@ local function record_type(call, natives, headers)
     local at = call.at
     if name == "key" then
       if at.key == nil then return nil end
-      return ffi_string(at.key, at.key_size)
+      return key_of(at)
     elseif name == "value" then
       if at.value == nil then return nil end
       return ffi_string(at.value, at.value_size)
@@ -133,7 +183,7 @@ local LOOPS = {
       local stop, running = call.stop, call.running
       for i = tonumber(progress[0]), call.count - 1 do
         serial = serial + 1
-        call.serial, call.at, progress[0] = serial, records + i, i
+        call.serial, call.at, call.index, progress[0] = serial, records + i, i, i
         if stop[0] == running then late() end
         local partition = fn(record(serial), partitions)
         if type(partition) == "number" and partition >= 0 and partition < partitions and partition % 1 == 0 then
@@ -151,7 +201,7 @@ local LOOPS = {
       local stop, running = call.stop, call.running
       for i = tonumber(progress[0]), call.count - 1 do
         serial = serial + 1
-        call.serial, call.at, progress[0] = serial, records + i, i
+        call.serial, call.at, call.index, progress[0] = serial, records + i, i, i
         if stop[0] == running then late() end
         if fn(record(serial)) then
           actions[i] = 0
@@ -168,7 +218,7 @@ local LOOPS = {
       local stop, running = call.stop, call.running
       for i = tonumber(progress[0]), call.count - 1 do
         serial = serial + 1
-        call.serial, call.at, call.is_rejected, progress[0] = serial, records + i, false, i
+        call.serial, call.at, call.index, call.is_rejected, progress[0] = serial, records + i, i, false, i
         if stop[0] == running then late() end
         local result = fn(record(serial), client)
         if call.is_rejected then
@@ -226,7 +276,8 @@ function M.new(options)
   end
   local natives = options.natives
   local headers = headers_type(call, natives)
-  local record = record_type(call, natives, headers)
+  local key_of, hashing = keys_of(call)
+  local record = record_type(call, natives, headers, key_of)
   local function is_record(value) return type(value) == "cdata" and istype(record, value) end
   local unwrap = unwrapping(call, natives, is_record)
 
@@ -236,12 +287,10 @@ function M.new(options)
     natives.decide(unwrap(result, 1))
   end
 
-  local hash_bytes, slow_hash = call.hash, require("luka.native.hash").hash
-  local words = { reject = natives.reject }
-  function words.hash(text)
-    if type(text) == "string" then return tonumber(hash_bytes(text, #text)) end
-    return slow_hash(text)
-  end
+  local hashes = require "luka.native.hash"
+  local words = {
+    reject = natives.reject, hash = hashing(call.hash, hashes.hash), crc32 = hashing(call.crc32, hashes.crc32),
+  }
   function words.emit(topic, value, partition)
     return natives.emit(topic, unwrap(value, 1), partition)
   end
