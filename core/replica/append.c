@@ -179,8 +179,26 @@ static void append_hold(struct partition *part);
 static void append_take_over(struct mail *mail)
 {
   struct partition *part = CONTAINER_OF(mail, struct partition, handover);
-  append_hold(part);
+  int passed = APPENDER_PASSED;
+  // In this order: who passes it on from now on sends the mail again.
+  atomic_store(&part->is_handing_over, false);
+  if (atomic_compare_exchange_strong(&part->appender, &passed, APPENDER_HELD)) {
+    append_hold(part);
+  }
   partition_unref(part);
+}
+
+/// Passes the appender, which is held, to a loop, or to whoever comes before that.
+static void append_pass(struct partition *part, struct event_loop *loop)
+{
+  partition_ref(part);
+  atomic_store(&part->appender, APPENDER_PASSED);
+  if (!atomic_exchange(&part->is_handing_over, true)) {
+    part->handover.run = append_take_over;
+    event_loop_post(loop, &part->handover);
+  } else {
+    partition_unref(part);
+  }
 }
 
 /// Runs jobs until none waits or the appender has been passed on. The appender is held.
@@ -194,14 +212,12 @@ static void append_hold(struct partition *part)
     append_run(part, &local_end);
     struct append_job *newest = atomic_load(&part->jobs);
     if (newest != NULL && round >= APPEND_ROUNDS && newest->reply != NULL && newest->reply != event_loop_current()) {
-      part->handover.run = append_take_over;
-      partition_ref(part);
-      event_loop_post(newest->reply, &part->handover);
+      append_pass(part, newest->reply);
       break;
     }
-    atomic_store(&part->is_held, false);
+    atomic_store(&part->appender, APPENDER_FREE);
     // A job pushed before that store may have found the appender busy: look again.
-    if (atomic_load(&part->jobs) == NULL || atomic_exchange(&part->is_held, true)) {
+    if (atomic_load(&part->jobs) == NULL || atomic_exchange(&part->appender, APPENDER_HELD) == APPENDER_HELD) {
       break;
     }
   }
@@ -222,7 +238,12 @@ void partition_submit_row(struct partition *part, struct append_job *newest, str
   do {
     oldest->next = before;
   } while (!atomic_compare_exchange_weak(&part->jobs, &before, newest));
-  if (!atomic_exchange(&part->is_held, true)) {
+  if (event_loop_current() == NULL && newest->reply != NULL && newest->change == NULL) {
+    int idle = APPENDER_FREE;
+    if (atomic_compare_exchange_strong(&part->appender, &idle, APPENDER_HELD)) {
+      append_pass(part, newest->reply);
+    }
+  } else if (atomic_exchange(&part->appender, APPENDER_HELD) != APPENDER_HELD) {
     append_hold(part);
   }
 }

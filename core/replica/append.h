@@ -10,8 +10,10 @@
 //
 // An append is done when it is written, or where the topic asks for a flush, when that has been (replica/flush.h).
 //
-// Whoever has run jobs for APPEND_ROUNDS rounds passes the appender, still held, to the loop of the next job's owner,
-// so that no worker is kept for ever by the others' appends.
+// Whoever has run jobs for APPEND_ROUNDS rounds passes the appender to the loop of the next job's owner, so that no
+// worker is kept for ever by the others' appends. A thread that is no loop (policy/runner.h) passes it to that of its
+// append at once: there it meets what else comes until then, as in replica/append_gather.h, and it goes on meanwhile.
+// An appender that was passed on is anybody's who comes first.
 #pragma once
 
 #include <stdbool.h>

@@ -25,6 +25,12 @@ struct event_loop;
 struct log;
 struct replica_manager;
 
+enum partition_appender {
+  APPENDER_FREE,   ///< no job waits, or whoever has added one is about to take it
+  APPENDER_HELD,   ///< somebody runs jobs
+  APPENDER_PASSED, ///< jobs wait for a loop that has been told, or for anybody who comes before
+};
+
 enum partition_role {
   PARTITION_OFFLINE, ///< no log: its directory failed, or it is not open yet
   PARTITION_FOLLOWER,
@@ -98,7 +104,8 @@ struct partition {
   _Atomic(int64_t) failure_logged_ms; ///< monotonic time of the last failed append that was logged
 
   _Atomic(struct append_job *) jobs;  ///< newest first, any thread pushes
-  _Atomic(bool) is_held;              ///< somebody holds the appender
+  _Atomic(int) appender;              ///< enum partition_appender
+  _Atomic(bool) is_handing_over;      ///< `handover` is on its way
   struct append_job *ready;           ///< oldest first; only the holder
   struct append_job *held;            ///< written, waiting for a flush, oldest first; only the holder
   struct append_job **held_end;       ///< where the next one goes
@@ -108,7 +115,7 @@ struct partition {
   struct partition_counters counters; ///< what was appended; changed by the holder
   bool is_flushing;                   ///< a flush of replica/flush.h is under way; only the holder
   bool is_syncing;                    ///< by the sync journal; only the holder
-  struct mail handover;               ///< passes the appender on to another loop, still held
+  struct mail handover;               ///< has another loop take the appender that was passed on
 
   int watch_count;                  ///< workers
   struct partition_watch watches[]; ///< one per worker
