@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- `make bench-lua`: what policies on records cost, as processor time of a broker for each record that is produced, beside
--- the plain path, the built-in partitioner and the same in C. Ends with status 1 when a limit is missed. Rounds take turns
+-- `make bench-lua`: what policies on records cost, as processor time of a broker for each record that is produced or
+-- fetched, beside the plain path, the built-in partitioner and the same in C. Ends with status 1 when a limit is missed. Rounds take turns
 -- through all cases, and the median counts, as a shared machine has good and bad seconds.
 -- usage: luka-spec --run scripts/bench/policies.lua FOLDER [ROUNDS=n] [SECONDS=s] [ONLY=case,...]
 local broker_of = require "spec.support.broker"
@@ -25,6 +25,15 @@ end }
 topic "filter-interpreted" { partitions = 12, transform = function(record)
   if record.headers.keep == "eu" then return record end
 end }
+topic "out" { partitions = 12 }
+view("view-compiled", { from = "out", jit = true, where = function(record) return record.headers.keep == "eu" end })
+view("view-interpreted", { from = "out", where = function(record) return record.headers.keep == "eu" end })
+topic "out-compiled" { partitions = 12, jit = true, transform_fetch = function(record, client)
+  if record.headers.keep == "eu" then return record end
+end }
+topic "out-interpreted" { partitions = 12, transform_fetch = function(record, client)
+  if record.headers.keep == "eu" then return record end
+end }
 ]]
 
 local JSON_TOPIC = [[
@@ -41,7 +50,10 @@ local PARSED = { "--value", JSON }
 ---@class bench.PolicyCase
 ---@field name string  of its topic, too
 ---@field side "luka"|"c"  which broker
----@field load (string|number)[]
+---@field load (string|number)[]  its records
+---@field is_fetch boolean?  what is measured is Fetch
+---@field from string?  topic of a view
+---@field beside string?  case that it is compared with; there is no limit
 ---@field limits { [1]: string, [2]: number }[]?  at most so many times another case
 ---@field least_per_s number?  records a second and core
 
@@ -58,6 +70,11 @@ local CASES = {
   { name = "filter-interpreted", side = "luka", load = FILTERED, limits = { { "t.filter", 10 } } },
   { name = "json", side = "luka", load = PARSED, least_per_s = 300000 },
   { name = "cjson", side = "luka", load = PARSED, least_per_s = 300000 },
+  { name = "out", side = "luka", load = FILTERED, is_fetch = true },
+  { name = "view-compiled", from = "out", side = "luka", load = FILTERED, is_fetch = true, beside = "out" },
+  { name = "view-interpreted", from = "out", side = "luka", load = FILTERED, is_fetch = true, beside = "out" },
+  { name = "out-compiled", side = "luka", load = FILTERED, is_fetch = true, beside = "out" },
+  { name = "out-interpreted", side = "luka", load = FILTERED, is_fetch = true, beside = "out" },
 }
 
 local function say(format, ...) io.stdout:write(format:format(...), "\n") end
@@ -106,12 +123,40 @@ local function start(programs)
   return { luka = luka, c = c }
 end
 
+--- Runs a load on a case's topic, or on that of a view.
+local function run(brokers, case, topic, words)
+  local line = { words[1], "--topic", topic, "--partitions", PARTITIONS, "--connections", 2, "--threads", 1 }
+  for i = 2, #words do line[#line + 1] = words[i] end
+  return load.run(brokers[case.side], line)
+end
+
+--- Produces to a case's topic.
+local function produce(brokers, case, topic, ...)
+  local words = { "produce", "--depth", 4, "--acks", 1, "--batch-bytes", 65536, ... }
+  for _, word in ipairs(case.load) do words[#words + 1] = word end
+  return run(brokers, case, topic, words)
+end
+
+--- Produces what there is to fetch: so much that retention leaves it alone.
+local function fill(brokers, cases)
+  local filled = {}
+  for _, case in ipairs(cases) do
+    local topic = case.from or case.name
+    if case.is_fetch and not filled[topic] then
+      filled[topic] = true
+      produce(brokers, case, topic, "--requests", 1000)
+    end
+  end
+end
+
 --- Nanoseconds of a broker's processor time for one record.
 local function measure(brokers, case, seconds)
-  local words = { "produce", "--topic", case.topic or case.name, "--partitions", PARTITIONS, "--connections", 2, "--depth", 4,
-    "--threads", 1, "--acks", 1, "--batch-bytes", 65536, "--seconds", seconds }
-  for _, word in ipairs(case.load) do words[#words + 1] = word end
-  local result = load.run(brokers[case.side], words)
+  local result
+  if case.is_fetch then
+    result = run(brokers, case, case.name, { "fetch", "--repeat", "--seconds", seconds })
+  else
+    result = produce(brokers, case, case.topic or case.name, "--seconds", seconds)
+  end
   return result.cpu_s / result.records * 1e9
 end
 
@@ -135,6 +180,8 @@ local function report(cases, figures)
       local other = figures[limit[1]]
       if other then note(ns <= limit[2] * other, "%.2f x %s (at most %g)", ns / other, limit[1], limit[2]) end
     end
+    local beside = case.beside and figures[case.beside]
+    if beside then note(true, "%.2f x %s", ns / beside, case.beside) end
     if case.least_per_s then
       note(1e9 / ns >= case.least_per_s, "%.0f a second and core (at least %.0f)", 1e9 / ns, case.least_per_s)
     end
@@ -152,6 +199,7 @@ local function main(words)
   end
   process.on_interrupt(process.kill_all)
   local brokers = start(words[1])
+  fill(brokers, cases)
   local all = {}
   for round = 0, options.rounds do
     for _, case in ipairs(cases) do
