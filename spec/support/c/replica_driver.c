@@ -125,8 +125,9 @@ struct appending {
   int count;
   int left;
   int refused_each;
-  bool is_gathered;
+  int how;
   struct append_gather gather;
+  pthread_t thread;
 };
 
 static void appending_done(struct append_job *append)
@@ -154,9 +155,34 @@ static void appending_done(struct append_job *append)
   }
 }
 
-static void appending_start(struct mail *mail)
+struct looking {
+  struct append_job job;
+  sem_t done;
+};
+
+static void looking_change(struct append_job *job)
 {
-  struct appending *owner = CONTAINER_OF(mail, struct appending, mail);
+  (void)job;
+}
+
+static void looking_done(struct append_job *job)
+{
+  sem_post(&CONTAINER_OF(job, struct looking, job)->done);
+}
+
+/// A change by a thread that waits for it.
+static void appending_look(struct partition *part)
+{
+  struct looking look = {.job = {.change = looking_change, .done = looking_done}};
+  sem_init(&look.done, 0, 0);
+  partition_submit(part, &look.job);
+  while (sem_wait(&look.done) != 0) {
+  }
+  sem_destroy(&look.done);
+}
+
+static void appending_submit(struct appending *owner)
+{
   for (int i = 0; i < owner->count; i++) {
     struct appending_job *job = &owner->jobs[i];
     job->owner = owner;
@@ -165,8 +191,11 @@ static void appending_start(struct mail *mail)
     job->job.done = appending_done;
     job->job.leader_epoch = owner->refused_each > 0 && i % owner->refused_each == 0 ? 4 : 3;
     job->job.batch = (struct log_batch){.bytes = job->bytes, .size = owner->driver->batch_size, .max_timestamp = 1000};
-    if (!owner->is_gathered) {
+    if (owner->how != REPLICA_APPEND_GATHER) {
       partition_submit(owner->driver->part, &job->job);
+      if (owner->how == REPLICA_APPEND_THREAD && i % 37 == 0) {
+        appending_look(owner->driver->part);
+      }
       continue;
     }
     append_gather_add(&owner->gather, owner->driver->part, &job->job);
@@ -175,6 +204,22 @@ static void appending_start(struct mail *mail)
     }
   }
   append_gather_submit(&owner->gather);
+}
+
+static void appending_start(struct mail *mail)
+{
+  appending_submit(CONTAINER_OF(mail, struct appending, mail));
+}
+
+static void *appending_run(void *arg)
+{
+  struct epoch_thread epoch = {0};
+  epoch_register(&epoch);
+  epoch_enter();
+  appending_submit(arg);
+  epoch_leave();
+  epoch_unregister();
+  return NULL;
 }
 
 struct reading {
@@ -197,7 +242,7 @@ static void *reading_run(void *arg)
   return NULL;
 }
 
-int replica_append_run(const char *dir, int loops, int jobs, int refused_each, bool is_gathered,
+int replica_append_run(const char *dir, int loops, int jobs, int refused_each, int how,
                        struct replica_append_probe *probe)
 {
   struct driver driver;
@@ -219,12 +264,19 @@ int replica_append_run(const char *dir, int loops, int jobs, int refused_each, b
                                    .count = jobs,
                                    .left = jobs,
                                    .refused_each = refused_each,
-                                   .is_gathered = is_gathered};
-    owners[i].mail.run = appending_start;
-    event_loop_post(&driver.loops[i], &owners[i].mail);
+                                   .how = how};
+    if (how == REPLICA_APPEND_THREAD) {
+      pthread_create(&owners[i].thread, NULL, appending_run, &owners[i]);
+    } else {
+      owners[i].mail.run = appending_start;
+      event_loop_post(&driver.loops[i], &owners[i].mail);
+    }
   }
   for (int i = 0; i < loops; i++) {
     sem_wait(&driver.done);
+  }
+  for (int i = 0; i < loops && how == REPLICA_APPEND_THREAD; i++) {
+    pthread_join(owners[i].thread, NULL);
   }
   atomic_store(&reading.stop, true);
   pthread_join(reader, NULL);

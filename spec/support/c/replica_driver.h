@@ -21,12 +21,19 @@ struct replica_append_probe {
   int64_t torn;           ///< snapshots whose fields do not belong together
 };
 
+/// Who submits.
+enum replica_append_how {
+  REPLICA_APPEND_LOOP,   ///< each loop, one after another
+  REPLICA_APPEND_GATHER, ///< each loop gathers, and submits now and then (replica/append_gather.h)
+  REPLICA_APPEND_THREAD, ///< a thread for each loop, which is none itself, and now and then waits for a change
+};
+
 /// Appends `jobs` one-record batches from each of `loops` loops to one partition in `dir`, while another thread reads
 /// snapshots.
 ///
 /// @param refused_each  0, or each so manieth batch has a leader epoch that is not the partition's
-/// @param is_gathered   the loops gather their appends and submit them now and then (replica/append_gather.h)
-int replica_append_run(const char *dir, int loops, int jobs, int refused_each, bool is_gathered,
+/// @param how           enum replica_append_how
+int replica_append_run(const char *dir, int loops, int jobs, int refused_each, int how,
                        struct replica_append_probe *probe);
 
 /// What a run of waiting found.

@@ -10,9 +10,12 @@ describe("a partition's appender", function()
     { loops = 1, how = "" },
     { loops = 2, how = "" },
     { loops = 4, how = "" },
-    { loops = 1, is_gathered = true, how = ", each gathering its appends" },
-    { loops = 4, is_gathered = true, how = ", each gathering its appends" },
-    { loops = 4, is_gathered = true, refused_each = 5, how = ", each gathering its appends, every fifth refused" },
+    { loops = 1, who = C.REPLICA_APPEND_GATHER, how = ", each gathering its appends" },
+    { loops = 4, who = C.REPLICA_APPEND_GATHER, how = ", each gathering its appends" },
+    { loops = 4, who = C.REPLICA_APPEND_GATHER, refused_each = 5, how = ", each gathering its appends, every fifth refused" },
+    { loops = 1, who = C.REPLICA_APPEND_THREAD, how = " for a thread that is none" },
+    { loops = 4, who = C.REPLICA_APPEND_THREAD, how = " for a thread each that is none" },
+    { loops = 4, who = C.REPLICA_APPEND_THREAD, refused_each = 5, how = " for a thread each that is none, every fifth refused" },
   } do
     describe(("used by %d loop(s)%s"):format(case.loops, case.how), function()
       local jobs = 3000
@@ -20,7 +23,7 @@ describe("a partition's appender", function()
       local written = case.loops * jobs - refused
       local probe = ffi.new "struct replica_append_probe"
       local result = C.replica_append_run(unit.temp_dir() .. "/spec-0", case.loops, jobs, case.refused_each or 0,
-        case.is_gathered or false, probe)
+        case.who or C.REPLICA_APPEND_LOOP, probe)
 
       it("appends every batch that is not refused", function()
         assert.equal(0, result)
@@ -35,9 +38,9 @@ describe("a partition's appender", function()
         assert.equal(0, tonumber(probe.gaps))
       end)
 
-      it("keeps the order in which each loop submitted", function() assert.equal(0, tonumber(probe.misordered)) end)
+      it("keeps the order in which each of them submitted", function() assert.equal(0, tonumber(probe.misordered)) end)
 
-      it("completes on the loop that submitted", function() assert.equal(0, tonumber(probe.misplaced)) end)
+      it("completes on the loop that is to be told", function() assert.equal(0, tonumber(probe.misplaced)) end)
 
       it("moves the high watermark to the log end and counts the bytes", function()
         assert.equal(written, tonumber(probe.high_watermark))
