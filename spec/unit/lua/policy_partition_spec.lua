@@ -32,6 +32,35 @@ for _, jit in ipairs { "", "jit = true, " } do
       assert.same({ 275646681 % 7, 275646681 % 7 }, make "return hash(record.key) % n":partition({ "", false }, 7))
     end)
 
+    it("sees the key of each record, however many, large, empty or null they are", function()
+      make [[
+        local key = record.key
+        if key == nil then return 0 end
+        local own = (key .. "x"):sub(1, -2)
+        if hash(key) ~= hash(own) or crc32(key) ~= crc32(own) or hash(record.value) == hash(key) then error(key, 0) end
+        return 1 + #key % 1000 + (#key > 0 and key:byte(-1) or 0)
+      ]]
+      local keys, expected = {}, {}
+      for i = 1, 3000 do
+        local size = i % 700 == 0 and 70000 or i % 11 == 0 and 300 or i % 13
+        keys[i] = i % 17 ~= 0 and ((("%d "):format(i)):rep(size):sub(1, size))
+        expected[i] = keys[i] and 1 + size % 1000 + (size > 0 and keys[i]:byte(-1) or 0) or 0
+      end
+      local records = {}
+      for i, key in ipairs(keys) do records[i] = { key or nil, "value " .. i } end
+      for _ = 1, 3 do assert.same(expected, vm:partition(records, 2000)) end
+    end)
+
+    it("has the hash of other texts as long as the key", function()
+      make "return (hash(record.value) == hash(record.key) and 1 or 0) + (crc32(record.value) == crc32(record.key) and 2 or 0)"
+      local records, expected = {}, {}
+      for i = 1, 300 do
+        records[i] = { ("key%04d"):format(i), ("%s%04d"):format(i % 3 == 0 and "key" or "val", i) }
+        expected[i] = i % 3 == 0 and 3 or 0
+      end
+      assert.same(expected, vm:partition(records, 4))
+    end)
+
     it("has the CRC-32 of a text", function()
       assert.same({ 0xcbf43926 % 10 }, make "return crc32(record.key) % n":partition({ "123456789" }, 10))
     end)
