@@ -320,6 +320,7 @@ static int produce_choose(struct policy_produce *op, struct policy_vm *vm, const
       .partition = op->addressed->index,
       .producer_id = header->producer_id,
       .sequence = header->base_sequence,
+      .crc = op->crc,
       .epoch = header->producer_epoch,
   };
   op->chosen = mem_array((size_t)records->count, sizeof *op->chosen);
@@ -497,17 +498,21 @@ static int produce_find_parts(struct policy_produce *op)
   return result;
 }
 
-/// Has the parts prepared, here or at their homes.
+/// Has the parts prepared: at their homes, and meanwhile here.
 static int produce_do_parts(struct policy_produce *op, const struct policy_set *set, struct policy_vm *vm,
                             bool is_transformed, const struct batch_records *records)
 {
-  for (int32_t i = 0; i < op->part_count; i++) {
+  for (int32_t i = 0; i < op->part_count && is_transformed; i++) {
     struct policy_part *part = &op->parts[i];
-    if (is_transformed &&
-        !policy_runners_share_home(op->runners, &op->addressed->topic_id, op->addressed->index, part->partition)) {
+    part->is_away =
+        !policy_runners_share_home(op->runners, &op->addressed->topic_id, op->addressed->index, part->partition);
+    if (part->is_away) {
       produce_part_submit(op, part);
-    } else {
-      TRY(policy_part_prepare(part, &op->job, set, vm, op->part_count == 1 ? records : NULL));
+    }
+  }
+  for (int32_t i = 0; i < op->part_count; i++) {
+    if (!op->parts[i].is_away) {
+      TRY(policy_part_prepare(&op->parts[i], &op->job, set, vm, op->part_count == 1 ? records : NULL));
     }
   }
   return 0;
@@ -522,6 +527,7 @@ static void produce_note_producer(struct policy_produce *op)
     op->producer_id = header.producer_id;
     op->producer_epoch = header.producer_epoch;
     op->sequence = header.base_sequence;
+    op->crc = header.crc;
   }
 }
 

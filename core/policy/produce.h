@@ -85,6 +85,7 @@ struct policy_produce {
   bool is_divided;              ///< a partitioner has its batch, or would have had
   int16_t producer_epoch;       ///< of the client's batch
   int32_t sequence;             ///< likewise, of its first record
+  uint32_t crc;                 ///< likewise
   int64_t producer_id;          ///< likewise; -1: none
   struct record_buffer packed;  ///< the batch when it is not the one that lies in `bytes`
   struct record_buffer split;   ///< bytes of its parts, when it was divided

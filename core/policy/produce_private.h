@@ -21,6 +21,7 @@ struct policy_part {
   size_t size;                        ///< bytes of the batch
   struct record_buffer rewritten;     ///< the batch after a transform, or packed anew
   bool has_all;                       ///< no record was dropped
+  bool is_away;                       ///< its home is another one than that of the addressed partition
   bool is_stored;                     ///< it was written before, and is not again
   bool is_transformed;                ///< by a function, so that it matters whether it was written before
   struct part_look *look;             ///< a second look at the log, owned; NULL: none
