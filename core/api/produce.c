@@ -284,6 +284,8 @@ static void produce_submit_plain(struct produce_part *part, struct partition *fo
   produce_divide_plain(part, bytes, part->verdict.header.size, limit_bytes);
   if (part->error == WIRE_NONE) {
     produce_divide_append(part, found);
+  } else {
+    produce_divide_refused(part, found);
   }
 }
 
@@ -309,6 +311,7 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
     return;
   }
   if (!produce_divide_begin(part, topic)) {
+    produce_divide_refused(part, found);
     return;
   }
   if (part->division != NULL) {
@@ -328,6 +331,8 @@ static void produce_submit(struct produce *produce, const struct metadata_image 
   produce_validate(part, found, &rules, &produce->req->arena);
   if (part->error == WIRE_NONE) {
     produce_submit_plain(part, found, (size_t)rules.max_message_bytes);
+  } else if (part->division != NULL) {
+    produce_divide_refused(part, found);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "api/errors.h"
 #include "api/produce_private.h"
 #include "api/request.h"
+#include "base/error.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "metadata/topic_config.h"
@@ -59,7 +60,9 @@ static void produce_take_result(struct produce_part *part, const struct policy_p
   part->job.batch.base_offset = op->base_offset;
   part->job.batch.is_duplicate = op->is_duplicate;
   part->job.batch.stored_timestamp = op->stored_timestamp;
-  part->error = op->is_transactional ? produce_check_transaction(part->produce, part) : api_wire_error(op->result);
+  part->error = op->is_transactional       ? produce_check_transaction(part->produce, part)
+                : op->result == ERR_SCRIPT ? WIRE_POLICY_VIOLATION // its functions cannot be run
+                                           : api_wire_error(op->result);
   if (op->is_transactional) {
     part->verdict.message = "Transactional batches cannot be written to a topic with policies";
   }

@@ -114,6 +114,9 @@ static void produce_pool_done(struct pool_job *job)
   produce_keep_texts(part);
   arena_destroy(&pooled->arena);
   if (part->error != WIRE_NONE) {
+    if (part->division != NULL) {
+      produce_divide_refused(part, pooled->found);
+    }
     record_buffer_destroy(&pooled->packed);
     partition_unref(pooled->found);
   } else if (part->division != NULL) {

@@ -144,4 +144,10 @@ void produce_divide_packed(struct produce_part *part, uint8_t *bytes, size_t siz
 /// `done` of an append.
 ///
 /// @param found  the addressed partition
-void produce_divide_append(struct produce_part *part, const struct partition *found);
+void produce_divide_append(struct produce_part *part, struct partition *found);
+
+/// Notes that a part that was to be divided is refused, and nothing of it written: what its producer has sent behind it
+/// has to wait. On the request's worker.
+///
+/// @param found  the addressed partition
+void produce_divide_refused(struct produce_part *part, struct partition *found);

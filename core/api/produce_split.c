@@ -4,13 +4,15 @@
 // (policy/partitioners.h): they are divided here, and one part of a request becomes several appends. It is answered
 // when all of them are as safe as acks asks.
 //
-//   uncompressed   worker: batch_validate() -> divide -> append_gather_add() for each share ... the last is done ->
+//   uncompressed   worker: batch_validate() -> divide -> append_gather_add() for each share ... the last is done:
 //   answer compressed     worker -> pool: unpack, validate, divide, pack -> worker: append_gather_add() for each share
 //   ...
 //
-// The base offset that is answered is -1 unless all records stayed in the addressed partition. An error of any share is
-// the part's: the client sends the whole batch again, and shares of idempotent producers that were written are
-// recognised (log/producer_state.h), as partitioners are pure.
+// The base offset that is answered is -1 unless all records stayed in the addressed partition. Whatever a share may be
+// refused for is found before any is written, and then none is; and what an idempotent producer has sent behind a
+// refused batch is refused as well (replica/gaps.h). The error of a share that could not be written is the part's: the
+// client sends the whole batch again, and shares that were written are recognised (log/producer_state.h), as
+// partitioners are pure.
 //
 // When all records go to one partition the batch is not copied, only its producer id changes: it always is a share's,
 // so that sequences in a partition are all of one kind.
@@ -33,7 +35,10 @@
 #include "record/codec.h"
 #include "record/iterate.h"
 #include "record/split.h"
+#include "os/clock.h"
+#include "policy/produce.h"
 #include "replica/append.h"
+#include "replica/gaps.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
 #include "wire/error_codes.h"
@@ -75,6 +80,10 @@ struct produce_division {
   struct uuid topic_id;         ///< of the topic
   uint32_t turn;                ///< the batch's (policy/partitioners.h)
   int32_t partitions;           ///< of the topic
+  size_t segment_bytes;         ///< largest batch that the topic's logs take
+  int64_t producer_id;          ///< of the client's batch, -1: none
+  int32_t sequence;             ///< of its first record
+  int16_t producer_epoch;       ///< likewise
   struct batch_split split;     ///< owned: the shares, until all are appended
   uint8_t *whole;               ///< where the only share is the batch as it came; NULL: there are more, in `split`
   size_t whole_size;            ///< its bytes
@@ -142,6 +151,16 @@ bool produce_divide_begin(struct produce_part *part, const struct metadata_topic
   if (name == NULL) {
     return true;
   }
+  struct batch_header header = {0};
+  if (part->records.length < 0 || batch_header_peek(part->records.data, (size_t)part->records.length, &header) < 0) {
+    header = (struct batch_header){
+        .producer_id = BATCH_NO_PRODUCER_ID, .base_sequence = BATCH_NO_SEQUENCE, .record_count = 1}; // old, or bad
+  }
+  struct produce_division *division = arena_zalloc(&req->arena, sizeof *division);
+  division->producer_id = header.base_sequence >= 0 ? header.producer_id : BATCH_NO_PRODUCER_ID;
+  division->producer_epoch = header.producer_epoch;
+  division->sequence = header.base_sequence;
+  part->division = division;
   char message[256];
   const char *kept = arena_strndup(&req->arena, name, strlen(name)); // the image may be another one after the pool
   struct policy_choice choice;
@@ -150,16 +169,11 @@ bool produce_divide_begin(struct produce_part *part, const struct metadata_topic
     return refuse(part, topic->name, name,
                   result == ERR_CONFIG ? message : "the configuration has no partitioner of that name any more");
   }
-  struct batch_header header = {0};
-  if (part->records.length < 0 || batch_header_peek(part->records.data, (size_t)part->records.length, &header) < 0) {
-    header = (struct batch_header){.producer_id = BATCH_NO_PRODUCER_ID, .record_count = 1}; // of an old format, or bad
-  }
-  struct produce_division *division = arena_zalloc(&req->arena, sizeof *division);
+  division->segment_bytes = policy_segment_bytes(&topic->config);
   division->choice = choice;
   division->topic_id = topic->id;
   division->partitions = topic->partition_count;
   division->turn = policy_turn(&req->worker->divider->turns, &choice, &topic->id, part->index, &header);
-  part->division = division;
   return true;
 }
 
@@ -281,10 +295,35 @@ static void share_appended(struct append_job *job)
   division_release(part);
 }
 
+void produce_divide_refused(struct produce_part *part, struct partition *found)
+{
+  const struct produce_division *division = part->division;
+  if (division->producer_id >= 0) {
+    gaps_note(&found->gaps, division->producer_id, division->producer_epoch, division->sequence, clock_mono_ms());
+  }
+}
+
+/// Whether a batch of the producer that was before this one has been refused; if not so, none is missing any more.
+static bool is_beyond_gap(struct produce_part *part, struct partition *found)
+{
+  const struct produce_division *division = part->division;
+  struct gaps *gaps = atomic_load_explicit(&found->gaps, memory_order_acquire);
+  if (gaps == NULL || division->producer_id < 0) {
+    return false;
+  }
+  if (gaps_refuse(gaps, division->producer_id, division->producer_epoch, division->sequence, clock_mono_ms())) {
+    part->error = WIRE_OUT_OF_ORDER_SEQUENCE_NUMBER;
+    part->verdict.message = "A batch of the producer before this one was refused, and has to come first.";
+    return true;
+  }
+  gaps_close(gaps, division->producer_id, division->producer_epoch, division->sequence);
+  return false;
+}
+
 /// Lays out the appends of a part.
 ///
-/// @return false when one of the partitions is not here
-static bool prepare_shares(struct produce_part *part)
+/// @return 0, or why nothing of it can be written
+static int prepare_shares(struct produce_part *part)
 {
   struct produce_division *division = part->division;
   struct request *req = part->produce->req;
@@ -306,21 +345,27 @@ static bool prepare_shares(struct produce_part *part)
     share->job.done = share_appended;
     share->found = replica_manager_find(req->api->replicas, &division->topic_id, share->partition);
     if (share->found == NULL) {
-      return false;
+      return ERR_NOT_LEADER; // the client asks who leads, and comes again
+    }
+    if (share->job.batch.size > division->segment_bytes) {
+      return ERR_LIMIT;
     }
   }
-  return true;
+  return 0;
 }
 
-void produce_divide_append(struct produce_part *part, const struct partition *found)
+void produce_divide_append(struct produce_part *part, struct partition *found)
 {
   struct produce_division *division = part->division;
   struct api_worker *worker = part->produce->req->worker;
   part->job.log_start_offset = atomic_load(&found->log_start_offset);
   part->produce->pending++;
-  if (!prepare_shares(part)) {
-    // Nothing of the batch is written: the client asks who leads, and comes again.
-    part->error = WIRE_NOT_LEADER_OR_FOLLOWER;
+  int result = prepare_shares(part);
+  if (result < 0) {
+    part->error = api_wire_error(result);
+    produce_divide_refused(part, found);
+  }
+  if (part->error != WIRE_NONE || is_beyond_gap(part, found)) {
     divider_keep(worker->divider, &division->split);
     produce_part_done(part);
     return;

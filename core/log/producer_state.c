@@ -167,8 +167,7 @@ static int32_t sequence_add(int32_t sequence, int32_t distance)
   return (int32_t)(((uint32_t)sequence + (uint32_t)distance) & INT32_MAX);
 }
 
-/// Whether a batch comes after the last one, where there may be others between them.
-static bool is_beyond(int32_t last_sequence, int32_t first_sequence)
+bool producers_is_beyond(int32_t last_sequence, int32_t first_sequence)
 {
   uint32_t distance = ((uint32_t)first_sequence - (uint32_t)last_sequence) & INT32_MAX;
   return distance > 0 && distance <= INT32_MAX - (uint32_t)SHARE_SEQUENCES_BACK;
@@ -200,7 +199,7 @@ int producers_check(const struct producers *producers, struct producer_append *b
     }
     int32_t last = producer->batches[producer->count - 1].last_sequence;
     expected = sequence_add(last, 1);
-    is_next = has_gaps ? is_beyond(last, batch->first_sequence) : batch->first_sequence == expected;
+    is_next = has_gaps ? producers_is_beyond(last, batch->first_sequence) : batch->first_sequence == expected;
   }
   if (!is_next) {
     return error_set(ERR_OUT_OF_ORDER_SEQUENCE,

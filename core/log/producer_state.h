@@ -109,6 +109,9 @@ void producers_clear(struct producers *producers);
 /// @return 0: append it; PRODUCER_DUPLICATE; ERR_OUT_OF_ORDER_SEQUENCE, ERR_INVALID_PRODUCER_EPOCH
 int producers_check(const struct producers *producers, struct producer_append *batch);
 
+/// Whether a sequence comes after another, where there may be others between them. Any thread.
+bool producers_is_beyond(int32_t last_sequence, int32_t first_sequence);
+
 /// Begins a row of additions that can be taken back.
 void producers_begin(struct producers *producers);
 

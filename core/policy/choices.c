@@ -17,6 +17,7 @@ enum {
 struct choices_batch {
   int32_t sequence; ///< of its first record
   int32_t count;    ///< records
+  uint32_t crc;     ///< of its bytes
   int16_t epoch;    ///< of the producer
   int16_t width;    ///< bytes of each choice: 1, 2, 4; 0: nothing is here
   uint8_t *bytes;   ///< owned
@@ -91,7 +92,8 @@ bool policy_choices_find(struct policy_choices *choices, const struct policy_cho
   const struct choices_entry *entry = *choices_slot(choices, &key->topic_id, key->partition, key->producer_id);
   for (int i = 0; entry != NULL && i < CHOICES_BATCHES; i++) {
     const struct choices_batch *batch = &entry->batches[i];
-    if (batch->width == 0 || batch->sequence != key->sequence || batch->epoch != key->epoch || batch->count != count) {
+    if (batch->width == 0 || batch->sequence != key->sequence || batch->epoch != key->epoch || batch->crc != key->crc ||
+        batch->count != count) {
       continue;
     }
     for (int32_t j = 0; j < count; j++) {
@@ -132,6 +134,7 @@ void policy_choices_keep(struct policy_choices *choices, const struct policy_cho
   mem_free(batch->bytes);
   *batch = (struct choices_batch){.sequence = key->sequence,
                                   .count = count,
+                                  .crc = key->crc,
                                   .epoch = key->epoch,
                                   .width = all < 256     ? 1
                                            : all < 65536 ? 2

@@ -23,6 +23,7 @@ struct policy_choices_key {
   int32_t partition;    ///< that was addressed
   int64_t producer_id;  ///< >= 0
   int32_t sequence;     ///< of the batch's first record
+  uint32_t crc;         ///< of the batch as it came: a refused one's sequences may come again with other records
   int16_t epoch;        ///< of the producer
 };
 

@@ -42,6 +42,11 @@ int policy_topic_codec(const struct topic_config *config, int *level)
   }
 }
 
+size_t policy_segment_bytes(const struct topic_config *config)
+{
+  return (size_t)(config->internal_segment_bytes > 0 ? config->internal_segment_bytes : config->segment_bytes);
+}
+
 // ---- the end: on the worker ----
 
 static void produce_free(struct policy_produce *op)
@@ -50,6 +55,8 @@ static void produce_free(struct policy_produce *op)
     struct policy_part *part = &op->parts[i];
     policy_runners_give_buffer(op->runners, &part->rewritten);
     policy_extra_free(part->extras, part->extra_count);
+    policy_extra_free(part->emits, part->emit_count);
+    mem_free(part->look);
     mem_free(part->message);
     arena_destroy(&part->arena);
     if (part->part != NULL) {
@@ -114,33 +121,51 @@ static int32_t produce_add_rejects(struct policy_produce *op, const struct polic
   return count;
 }
 
+/// Lists the refused records of all parts, and counts them in the text.
+static void produce_list_rejects(struct policy_produce *op)
+{
+  const char *why = NULL;
+  int32_t total = 0;
+  for (int32_t i = 0; i < op->part_count; i++) {
+    if (op->parts[i].reject_total > 0) {
+      total += op->parts[i].reject_total;
+      why = why != NULL ? why : op->parts[i].message;
+    }
+  }
+  if (total == 0) {
+    return;
+  }
+  int32_t most = total < BATCH_RECORD_ERRORS_MAX ? total : BATCH_RECORD_ERRORS_MAX;
+  struct batch_record_error *errors = arena_alloc(&op->arena, (size_t)most * sizeof *errors);
+  int32_t count = 0;
+  for (int32_t i = 0; i < op->part_count; i++) {
+    count = produce_add_rejects(op, &op->parts[i], errors, count);
+  }
+  op->verdict.record_errors = errors;
+  op->verdict.record_error_count = count;
+  op->verdict.record_error_total = total;
+  op->verdict.message = arena_printf(&op->arena, "%d %s %s", total, total == 1 ? "record was" : "records were", why);
+}
+
 /// Of the parts' results makes one: the first failure counts, a refusal for good before one that may pass.
 static void produce_conclude(struct policy_produce *op)
 {
-  struct batch_record_error *errors = NULL;
-  int32_t total = 0;
   for (int32_t i = 0; i < op->part_count && op->result == 0; i++) {
     const struct policy_part *part = &op->parts[i];
     if (part->result == ERR_POLICY_VIOLATION || part->result == ERR_INVALID_RECORD) {
       op->result = part->result;
       op->verdict.message = part->message;
     }
-    total += part->reject_count;
   }
-  if (op->result == ERR_INVALID_RECORD && total > 0) {
-    errors = arena_alloc(&op->arena,
-                         (size_t)(total < BATCH_RECORD_ERRORS_MAX ? total : BATCH_RECORD_ERRORS_MAX) * sizeof *errors);
-    int32_t count = 0;
-    for (int32_t i = 0; i < op->part_count; i++) {
-      count = produce_add_rejects(op, &op->parts[i], errors, count);
-    }
-    op->verdict.record_errors = errors;
-    op->verdict.record_error_count = count;
-    op->verdict.record_error_total = total;
+  if (op->result == ERR_INVALID_RECORD) {
+    produce_list_rejects(op);
   }
   for (int32_t i = 0; i < op->part_count && op->result == 0; i++) {
     op->result = op->parts[i].result;
     op->verdict.message = op->parts[i].message;
+  }
+  for (int32_t i = 0; i < op->part_count && op->result == 0; i++) {
+    op->result = op->parts[i].written;
   }
   const struct policy_part *only = op->part_count == 1 ? &op->parts[0] : NULL;
   op->base_offset = -1;
@@ -169,14 +194,14 @@ static void produce_done(struct policy_job *job, bool is_abandoned)
 {
   struct policy_produce *op = CONTAINER_OF(job, struct policy_produce, job);
   if (is_abandoned) {
-    atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
     op->result = ERR_POLICY_VIOLATION;
     op->verdict = (struct batch_verdict){.message = job->failure.text};
     op->abandoned(op);
+    policy_order_came(op, false);
   } else if (job->is_refused) {
-    atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
     op->result = job->result;
     op->verdict = (struct batch_verdict){.message = job->failure.text};
+    policy_order_refuse(op);
   }
   policy_produce_release(op);
   if (!is_abandoned) {
@@ -254,6 +279,7 @@ static int produce_find_partitioner(struct policy_produce *op, const struct poli
   if (name != NULL) {
     *partitioner = policy_set_named(set, name, strlen(name));
   }
+  op->is_divided = name != NULL || *partitioner != NULL;
   char text[POLICY_TEXT_SIZE];
   if (name != NULL && *partitioner == NULL) {
     snprintf(text, sizeof text,
@@ -294,6 +320,7 @@ static int produce_choose(struct policy_produce *op, struct policy_vm *vm, const
       .partition = op->addressed->index,
       .producer_id = header->producer_id,
       .sequence = header->base_sequence,
+      .crc = op->crc,
       .epoch = header->producer_epoch,
   };
   op->chosen = mem_array((size_t)records->count, sizeof *op->chosen);
@@ -406,21 +433,15 @@ static bool produce_is_too_late(const struct policy_produce *op)
   return clock_mono_ms() >= atomic_load_explicit(op->give_up_ms, memory_order_relaxed);
 }
 
-/// What follows may overtake a part no more.
-static void produce_part_pass(const struct policy_produce *op)
-{
-  atomic_fetch_sub_explicit(&op->addressed->policy_parts, 1, memory_order_release);
-}
-
 static void produce_part_run(struct policy_job *job, const struct policy_set *set, struct policy_vm *vm)
 {
   struct policy_part *part = CONTAINER_OF(job, struct policy_part, job);
   if (produce_is_too_late(part->op)) {
     policy_part_fail(part, ERR_NOT_LEADER, NULL);
-  } else if (policy_part_run(part, job, set, vm, NULL) == ERR_CLOSED) {
+  } else if (policy_part_prepare(part, job, set, vm, NULL) == ERR_CLOSED) {
     return;
   }
-  produce_part_pass(part->op);
+  policy_order_came(part->op, false);
 }
 
 static void produce_part_done(struct policy_job *job, bool is_abandoned)
@@ -428,12 +449,12 @@ static void produce_part_done(struct policy_job *job, bool is_abandoned)
   struct policy_part *part = CONTAINER_OF(job, struct policy_part, job);
   struct policy_produce *op = part->op;
   if (is_abandoned) {
-    produce_part_pass(op);
     policy_part_fail(part, ERR_POLICY_VIOLATION, job->failure.text);
     op->abandoned(op);
+    policy_order_came(op, false);
   } else if (job->is_refused) {
-    produce_part_pass(op);
     policy_part_fail(part, job->result, job->failure.text);
+    policy_order_came(op, false);
   }
   policy_produce_release(op);
   if (!is_abandoned) {
@@ -451,7 +472,7 @@ static void produce_part_submit(struct policy_produce *op, struct policy_part *p
 {
   atomic_fetch_add_explicit(&op->pending, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&op->refs, 1, memory_order_relaxed);
-  atomic_fetch_add_explicit(&op->addressed->policy_parts, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&op->waiting, 1, memory_order_relaxed);
   part->job.reply = op->reply;
   part->job.run = produce_part_run;
   part->job.done = produce_part_done;
@@ -460,19 +481,54 @@ static void produce_part_submit(struct policy_produce *op, struct policy_part *p
 }
 
 /// Finds the partitions of all parts.
-static void produce_find_parts(struct policy_produce *op)
+static int produce_find_parts(struct policy_produce *op)
 {
+  int result = 0;
   epoch_enter();
-  for (int32_t i = 0; i < op->part_count; i++) {
+  for (int32_t i = 0; i < op->part_count && result == 0; i++) {
     struct policy_part *part = &op->parts[i];
     struct partition *found = replica_manager_find(op->replicas, &op->addressed->topic_id, part->partition);
     if (found != NULL) {
       part->part = partition_ref(found);
     } else {
-      policy_part_fail(part, ERR_NOT_LEADER, NULL);
+      result = error_set(ERR_NOT_LEADER, "partition %d is not here", part->partition);
     }
   }
   epoch_leave();
+  return result;
+}
+
+/// Has the parts prepared: at their homes, and meanwhile here.
+static int produce_do_parts(struct policy_produce *op, const struct policy_set *set, struct policy_vm *vm,
+                            bool is_transformed, const struct batch_records *records)
+{
+  for (int32_t i = 0; i < op->part_count && is_transformed; i++) {
+    struct policy_part *part = &op->parts[i];
+    part->is_away =
+        !policy_runners_share_home(op->runners, &op->addressed->topic_id, op->addressed->index, part->partition);
+    if (part->is_away) {
+      produce_part_submit(op, part);
+    }
+  }
+  for (int32_t i = 0; i < op->part_count; i++) {
+    if (!op->parts[i].is_away) {
+      TRY(policy_part_prepare(&op->parts[i], &op->job, set, vm, op->part_count == 1 ? records : NULL));
+    }
+  }
+  return 0;
+}
+
+/// Keeps what the client's batch says of its producer: later it is a share's.
+static void produce_note_producer(struct policy_produce *op)
+{
+  struct batch_header header;
+  op->producer_id = BATCH_NO_PRODUCER_ID;
+  if (!op->is_old && batch_header_peek(op->bytes, op->size, &header) == 0 && header.base_sequence >= 0) {
+    op->producer_id = header.producer_id;
+    op->producer_epoch = header.producer_epoch;
+    op->sequence = header.base_sequence;
+    op->crc = header.crc;
+  }
 }
 
 /// All of the work here. @return 0, ERR_CLOSED: abandoned, or what the batch is refused with
@@ -481,13 +537,16 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
   if (produce_is_too_late(op)) {
     return error_set(ERR_NOT_LEADER, "the broker stops"); // its connections are closed
   }
-  TRY(produce_prepare(op));
   TRY(produce_find_topic(op));
   const struct policy_topic *policies = policy_set_topic(set, op->addressed->topic, strlen(op->addressed->topic));
   const struct policy *partitioner = NULL;
   const struct policy *transform = policies != NULL ? policies->transform : NULL;
   struct policy_choice choice = {0};
   TRY(produce_find_partitioner(op, set, policies, &partitioner, &choice));
+  TRY(produce_prepare(op));
+  if (policy_order_is_full()) {
+    return error_set(ERR_TIMEOUT, "too much waits to be written");
+  }
   if (op->verdict.header.record_count == 0) {
     partitioner = NULL; // nothing to choose for
     transform = NULL;
@@ -507,40 +566,28 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
   } else {
     produce_make_only(op, op->addressed->index);
   }
-  produce_find_parts(op);
-  // After a reload there may be no transform any more, and parts of batches before this one still wait for theirs.
-  bool goes_home = transform != NULL || atomic_load_explicit(&op->addressed->policy_parts, memory_order_acquire) > 0;
-  for (int32_t i = 0; i < op->part_count; i++) {
-    struct policy_part *part = &op->parts[i];
-    bool is_here =
-        policy_runners_share_home(op->runners, &op->addressed->topic_id, op->addressed->index, part->partition);
-    if (part->result < 0) {
-      continue;
-    }
-    if (goes_home && !is_here) {
-      produce_part_submit(op, part);
-    } else {
-      TRY(policy_part_run(part, &op->job, set, vm, op->part_count == 1 ? records : NULL));
-    }
-  }
-  return 0;
+  TRY(produce_find_parts(op));
+  return produce_do_parts(op, set, vm, transform != NULL, records);
 }
 
 static void produce_run(struct policy_job *job, const struct policy_set *set, struct policy_vm *vm)
 {
   struct policy_produce *op = CONTAINER_OF(job, struct policy_produce, job);
+  policy_order_enter(op);
   int result = produce_work(op, set, vm);
   if (result == ERR_CLOSED) {
     return;
   }
   op->result = result;
-  atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
+  policy_order_came(op, true);
 }
 
 void policy_produce_start(struct policy_produce *op)
 {
   atomic_init(&op->refs, 2); // the worker's and the job's
   atomic_init(&op->pending, 1);
+  atomic_init(&op->waiting, 1);
+  produce_note_producer(op);
   op->log_start_offset = -1;
   op->base_offset = -1;
   op->rules.needs_records = true;

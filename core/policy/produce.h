@@ -5,15 +5,22 @@
 //
 //   home of the addressed partition:  validate, unpack, convert (what the pool does for others) -> partitioner ->
 //                                     batch_split() -> a part for each partition that was chosen
-//   home of each chosen partition:    duplicate? -> transform -> batch_rewrite() -> emitted records are written ->
-//                                     the batch, and further records in one of the broker's own, in one row
-//   worker:                           all parts are done -> `done`
+//   home of each chosen partition:    duplicate? -> transform -> batch_rewrite(), further and emitted records in
+//                                     batches of the broker's own: all that can be refused is
+//   in order (produce_order.c):       all parts are there -> emitted records are written -> each part, and its further
+//                                     records, in one row; or nothing at all
+//   worker:                           all of it is done -> `done`
 //
 // A topic without policies comes this way only while batches of the same partition are on it:
 // policy_produce_is_ahead().
 //
-// Parts are done each by itself: where a policy refuses one, another may have been written. A client's retry finds
-// those again by their sequences, if it has any.
+// A batch is written as a whole or not at all, as far as one broker can give that: what refuses one of its parts is
+// found before any is written, and then no part is. Only a disk that fails in between, or a crash, leaves some parts
+// written; the client's retry finds those again by their sequences, if it has any.
+//
+// Batches of a partition are decided in the order in which their clients sent them, though their transforms run on many
+// threads and never wait for each other. So one that follows a refused one is refused as well where the producer counts
+// (replica/gaps.h), and what a retry finds is what the first one has left.
 #pragma once
 
 #include <stdatomic.h>
@@ -21,6 +28,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "policy/runner.h"
 #include "record/buffer.h"
 #include "record/validate.h"
@@ -67,8 +75,18 @@ struct policy_produce {
   // Private.
   struct policy_job job;        ///< its turn with the home of the addressed partition
   struct mail free_mail;        ///< has it freed on its worker
+  struct mail decided_mail;     ///< tells its worker that it has been decided on
+  struct list node;             ///< in the addressed partition's order
   _Atomic(int) refs;            ///< the worker's, and one for each job that has not come back
-  _Atomic(int) pending;         ///< jobs and appends that `done` waits for
+  _Atomic(int) pending;         ///< jobs, appends and the decision, which `done` waits for
+  _Atomic(int) waiting;         ///< what the step at hand waits for: parts to be prepared, looks, emitted records
+  int step;                     ///< enum order_step (produce_order.c): which
+  bool was_first;               ///< nothing was before it when it came: what it saw of the logs is as it is
+  bool is_divided;              ///< a partitioner has its batch, or would have had
+  int16_t producer_epoch;       ///< of the client's batch
+  int32_t sequence;             ///< likewise, of its first record
+  uint32_t crc;                 ///< likewise
+  int64_t producer_id;          ///< likewise; -1: none
   struct record_buffer packed;  ///< the batch when it is not the one that lies in `bytes`
   struct record_buffer split;   ///< bytes of its parts, when it was divided
   struct metadata_topic *topic; ///< referenced
@@ -79,13 +97,11 @@ struct policy_produce {
   int level;                    ///< likewise
 };
 
-/// Whether batches of a partition, or parts of such, are with runners: what comes now has to follow them, also when no
-/// topic has policies any more. Any thread.
+/// Whether batches of a partition are with runners: what comes now has to follow them, also when no topic has policies
+/// any more. Any thread.
 static inline bool policy_produce_is_ahead(const struct partition *part)
 {
-  // In this order: a batch that is done with has counted its parts.
-  return atomic_load_explicit(&part->policy_jobs, memory_order_acquire) > 0 ||
-         atomic_load_explicit(&part->policy_parts, memory_order_acquire) > 0;
+  return atomic_load_explicit(&part->policy_jobs, memory_order_acquire) > 0;
 }
 
 /// Sends it on its way, on the worker's thread. What the same thread has gathered for the partition must have been
@@ -94,3 +110,6 @@ void policy_produce_start(struct policy_produce *op);
 
 /// The codec that a topic asks for, -1: as the producer sent it; and its level.
 int policy_topic_codec(const struct topic_config *config, int *level);
+
+/// Most bytes that a batch of a topic may have for its logs to take it.
+size_t policy_segment_bytes(const struct topic_config *config);

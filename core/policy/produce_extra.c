@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Records that a transform makes in addition: for its own partition they become batches of the broker's own, in one row
-// with the client's batch; for other topics they are written at once, and waited for. None of them meets a policy
-// again, so nothing can go round in circles.
+// with the client's batch; for other topics they are written before it, and waited for, once it is sure that the whole
+// batch will be. None of them meets a policy again, so nothing can go round in circles.
 //
 // A client that is answered can rely on what was emitted: it is as safe as the client asked for before its own batch is
 // written. A broker that dies in between has a retry emit once more, for what was emitted has no sequence.
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +49,6 @@ struct emit {
   int topic_count;                            ///< how many
   struct emit_place *places;                  ///< of each record, in the output's arena
   int32_t count;                              ///< records
-  struct part_extra *extras;                  ///< batches, owned
-  int extra_count;                            ///< how many
 };
 
 void policy_extra_free(struct part_extra *extras, int count)
@@ -93,6 +90,15 @@ static int extra_make(struct part_extra **extras, int *extra_count, struct parti
   return 0;
 }
 
+/// How the broker's own batches for a topic are packed: they must fit into a segment, too.
+static struct batch_packing extra_packing(const struct policy_part *part)
+{
+  struct batch_packing packing = policy_part_packing(part);
+  size_t segment_bytes = policy_segment_bytes(&part->op->topic->config);
+  packing.limit_bytes = packing.limit_bytes < segment_bytes ? packing.limit_bytes : segment_bytes;
+  return packing;
+}
+
 int policy_extra_own(struct policy_part *part, const struct policy_output *output)
 {
   struct record_edit *edits = arena_alloc(output->arena, (size_t)output->extra_count * sizeof *edits);
@@ -102,7 +108,7 @@ int policy_extra_own(struct policy_part *part, const struct policy_output *outpu
       policy_record_edit(&output->extras[i], &edits[count++]);
     }
   }
-  struct batch_packing packing = policy_part_packing(part);
+  struct batch_packing packing = extra_packing(part);
   const struct batch_rules *rules = &part->op->rules;
   int result = extra_make(&part->extras, &part->extra_count, NULL, edits, count,
                           rules->is_append_time ? rules->now_ms : -1, &packing);
@@ -121,8 +127,7 @@ int policy_extra_own(struct policy_part *part, const struct policy_output *outpu
 static int emit_fail(struct emit *emit, int result, const char *topic, const char *why)
 {
   char text[POLICY_TEXT_SIZE];
-  snprintf(text, sizeof text, "transform of topic %s: %s:%d: emit to %.128s: %.128s", emit->part->op->addressed->topic,
-           emit->policy->source != NULL ? emit->policy->source : "built in", emit->policy->line, topic, why);
+  snprintf(text, sizeof text, "%s: emit to %.128s: %.128s", emit->part->emitter, topic, why);
   policy_part_fail(emit->part, result, text);
   if (result == ERR_POLICY_VIOLATION) {
     policy_count(emit->policy, 0, 0, text);
@@ -156,12 +161,14 @@ static int emit_find_topic(struct emit *emit, const struct metadata_image *image
   int level;
   int codec = policy_topic_codec(&topic->config, &level);
   const struct batch_packing as_sent = policy_part_packing(emit->part);
+  size_t segment_bytes = policy_segment_bytes(&topic->config);
+  size_t most_bytes = (size_t)topic->config.max_message_bytes;
   *index = emit->topic_count++;
   emit->topics[*index] = (struct emit_topic){
       .topic = topic,
       .packing = {.codec = codec >= 0 ? codec : as_sent.codec,
                   .level = level,
-                  .limit_bytes = (size_t)topic->config.max_message_bytes},
+                  .limit_bytes = most_bytes < segment_bytes ? most_bytes : segment_bytes},
       .append_time_ms =
           topic->config.message_timestamp_type == TOPIC_TIMESTAMP_LOG_APPEND ? emit->part->op->rules.now_ms : -1,
       .keyless =
@@ -224,7 +231,8 @@ static int emit_make(struct emit *emit, int32_t first, int32_t count)
   for (int32_t i = 0; i < count; i++) {
     policy_record_edit(&emit->output->extras[emit->places[first + i].index], &edits[i]);
   }
-  int result = extra_make(&emit->extras, &emit->extra_count, found, edits, count, to->append_time_ms, &to->packing);
+  struct policy_part *part = emit->part;
+  int result = extra_make(&part->emits, &part->emit_count, found, edits, count, to->append_time_ms, &to->packing);
   if (result < 0) {
     return emit_fail(emit, result, to->topic->name,
                      result == ERR_BATCH_TOO_LARGE ? "a record is too large" : error_last()->message);
@@ -260,19 +268,17 @@ static int emit_make_all(struct emit *emit)
 
 static void emit_written(struct append_job *job)
 {
-  sem_post(CONTAINER_OF(job, struct part_extra, append)->written);
+  policy_order_came(CONTAINER_OF(job, struct part_extra, append)->owner->op, false);
 }
 
-/// Submits all batches and waits for them.
-static int emit_write(struct emit *emit)
+/// Lays out the appends.
+static int emit_prepare(struct emit *emit)
 {
-  sem_t written;
-  sem_init(&written, 0, 0);
-  for (int i = 0; i < emit->extra_count; i++) {
-    struct part_extra *extra = &emit->extras[i];
+  for (int i = 0; i < emit->part->emit_count; i++) {
+    struct part_extra *extra = &emit->part->emits[i];
     struct batch_header header;
     TRY(batch_header_read(extra->out.bytes, extra->out.size, &header));
-    extra->written = &written;
+    extra->owner = emit->part;
     extra->append = (struct append_job){
         .done = emit_written,
         .leader_epoch = -1,
@@ -283,36 +289,42 @@ static int emit_write(struct emit *emit)
                   .max_timestamp = header.max_timestamp},
     };
   }
-  epoch_enter();
-  for (int i = 0; i < emit->extra_count; i++) {
-    partition_submit(emit->extras[i].part, &emit->extras[i].append);
-  }
-  epoch_leave();
-  for (int i = 0; i < emit->extra_count; i++) {
-    while (sem_wait(&written) != 0) {
-    }
-  }
-  sem_destroy(&written);
-  for (int i = 0; i < emit->extra_count; i++) {
-    if (emit->extras[i].append.result < 0) {
-      return emit_fail(emit, emit->extras[i].append.result, emit->extras[i].part->topic,
-                       error_text(emit->extras[i].append.result));
-    }
-  }
   return 0;
 }
 
 int policy_extra_emit(struct policy_part *part, const struct policy *policy, const struct policy_output *output)
 {
   struct emit *emit = arena_zalloc(output->arena, sizeof *emit);
+  part->emitter = arena_printf(&part->arena, "transform of topic %s: %s:%d", part->op->addressed->topic,
+                               policy->source != NULL ? policy->source : "built in", policy->line);
   emit->part = part;
   emit->policy = policy;
   emit->output = output;
   emit->places = arena_alloc(output->arena, (size_t)output->extra_count * sizeof *emit->places);
-  int result = emit_make_all(emit);
-  if (result == 0 && emit->extra_count > 0) {
-    result = emit_write(emit);
+  TRY(emit_make_all(emit));
+  return emit_prepare(emit);
+}
+
+// ---- when the batch is written ----
+
+void policy_extra_write(struct policy_part *part)
+{
+  for (int i = 0; i < part->emit_count; i++) {
+    partition_submit(part->emits[i].part, &part->emits[i].append);
   }
-  policy_extra_free(emit->extras, emit->extra_count);
-  return result;
+}
+
+int policy_extra_check(struct policy_part *part)
+{
+  for (int i = 0; i < part->emit_count; i++) {
+    int result = part->emits[i].append.result;
+    if (result < 0) {
+      char text[POLICY_TEXT_SIZE];
+      snprintf(text, sizeof text, "%s: emit to %.128s: %.128s", part->emitter, part->emits[i].part->topic,
+               error_text(result));
+      policy_part_fail(part, result, text);
+      return result;
+    }
+  }
+  return 0;
 }

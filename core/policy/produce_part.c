@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A part of a produced batch at the home of its partition: what is there already is found first, so that nothing which
-// a transform does or emits is done twice; then the transform, and the append.
+// a transform does or emits is done twice; then the transform, and all that may keep the part from being written. The
+// append comes when the whole batch may be (produce_order.c).
+//
+// What batches before it will write is not in the log yet while they wait for their other parts. A part that comes
+// behind such looks again when they are done with.
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,14 +24,13 @@ enum {
   PART_MADE_MIN = 4 * 1024 * 1024, // but at least this
 };
 
-/// A look at what a log knows of a producer. Jobs of a partition's appender are waited for here: they never wait for a
-/// disk.
+/// A look at what a log knows of a producer. Jobs of a partition's appender never wait for a disk.
 struct part_look {
   struct append_job append; ///< the job
   struct policy_part *part; ///< whose
   struct log_batch batch;   ///< judged
   int result;               ///< of log_judge()
-  sem_t done;               ///< posted
+  sem_t done;               ///< posted, in the first look, which is waited for
 };
 
 void policy_part_fail(struct policy_part *part, int result, const char *text)
@@ -76,21 +79,36 @@ static void part_look_done(struct append_job *job)
   sem_post(&CONTAINER_OF(job, struct part_look, append)->done);
 }
 
-/// Whether the part is to be written at all; where it is not, because it has been or may not be, that is its result.
-static bool part_is_new(struct policy_part *part)
+static void part_looked_again(struct append_job *job)
+{
+  policy_order_came(CONTAINER_OF(job, struct part_look, append)->part->op, false);
+}
+
+/// Lays out a look. @return false: there is nothing to look for
+static bool part_begin_look(struct policy_part *part, struct part_look *look, append_job_fn done)
 {
   struct batch_header header;
   if (batch_header_read(part->bytes, part->size, &header) < 0 || header.producer_id < 0 || header.base_sequence < 0) {
-    return true;
+    return false;
   }
-  struct part_look look = {
-      .append = {.change = part_look_change, .done = part_look_done},
+  *look = (struct part_look){
+      .append = {.change = part_look_change, .done = done},
       .part = part,
       .batch = {.bytes = part->bytes,
                 .size = part->size,
                 .last_offset_delta = header.last_offset_delta,
                 .max_timestamp = header.max_timestamp},
   };
+  return true;
+}
+
+/// Whether the part is to be written at all; where it is not, because it has been or may not be, that is its result.
+static bool part_is_new(struct policy_part *part)
+{
+  struct part_look look;
+  if (!part_begin_look(part, &look, part_look_done)) {
+    return true;
+  }
   sem_init(&look.done, 0, 0);
   epoch_enter();
   partition_submit(part->part, &look.append);
@@ -98,11 +116,34 @@ static bool part_is_new(struct policy_part *part)
   while (sem_wait(&look.done) != 0) {
   }
   sem_destroy(&look.done);
-  if (look.result < 0) {
+  part->is_stored = look.result == 0 && look.batch.is_duplicate;
+  // What is refused now may not be once those before it are written.
+  if (look.result < 0 && part->op->was_first) {
     policy_part_fail(part, look.result, NULL);
     return false;
   }
-  return !look.batch.is_duplicate;
+  return !part->is_stored;
+}
+
+bool policy_part_look_again(struct policy_part *part)
+{
+  struct part_look look;
+  if (!part->is_transformed || part->is_stored || !part_begin_look(part, &look, part_looked_again)) {
+    return false;
+  }
+  part->look = mem_alloc(sizeof look);
+  *part->look = look;
+  partition_submit(part->part, &part->look->append);
+  return true;
+}
+
+void policy_part_take_look(struct policy_part *part)
+{
+  if (part->look != NULL && part->look->result < 0) {
+    policy_part_fail(part, part->look->result, NULL);
+  } else if (part->look != NULL) {
+    part->is_stored = part->look->batch.is_duplicate;
+  }
 }
 
 // ---- transform ----
@@ -194,6 +235,7 @@ static int part_rewrite(struct policy_part *part, const struct policy *transform
 /// Keeps who was rejected, and why.
 static void part_reject(struct policy_part *part, const struct policy *transform, const struct policy_output *output)
 {
+  part->reject_total = output->reject_count;
   part->reject_count = output->reject_count < BATCH_RECORD_ERRORS_MAX ? output->reject_count : BATCH_RECORD_ERRORS_MAX;
   part->rejects = arena_zalloc(&part->arena, (size_t)part->reject_count * sizeof *part->rejects);
   for (int32_t i = 0; i < part->reject_count; i++) {
@@ -202,8 +244,7 @@ static void part_reject(struct policy_part *part, const struct policy *transform
     part->rejects[i].message = arena_strndup(&part->arena, reject->text, strlen(reject->text));
   }
   char text[POLICY_TEXT_SIZE];
-  snprintf(text, sizeof text, "%d %s rejected by the transform of topic %s (%s:%d): %.300s", output->reject_count,
-           output->reject_count == 1 ? "record was" : "records were", part->op->addressed->topic,
+  snprintf(text, sizeof text, "rejected by the transform of topic %s (%s:%d): %.300s", part->op->addressed->topic,
            transform->source != NULL ? transform->source : "built in", transform->line, output->rejects[0].text);
   policy_part_fail(part, ERR_INVALID_RECORD, text);
 }
@@ -263,7 +304,7 @@ static void part_appended(struct append_job *job)
 {
   struct policy_part *part = CONTAINER_OF(job, struct policy_part, append);
   if (job->result < 0) {
-    part->result = job->result;
+    part->written = job->result;
   }
   policy_produce_release(part->op);
 }
@@ -272,7 +313,7 @@ static void part_extra_appended(struct append_job *job)
 {
   struct policy_part *part = CONTAINER_OF(job, struct part_extra, append)->owner;
   if (job->result < 0) {
-    part->result = job->result;
+    part->written = job->result;
   }
   policy_produce_release(part->op);
 }
@@ -294,81 +335,95 @@ static int part_begin_append(const struct policy_part *part, struct append_job *
   return 0;
 }
 
-/// Submits the batch and what goes behind it as one row.
-static void part_submit(struct policy_part *part)
+/// Lays out the appends of the batch and of what goes behind it.
+static int part_prepare_append(struct policy_part *part)
 {
-  int result = part_begin_append(part, &part->append, part->bytes, part->size);
-  struct append_job *newest = &part->append;
+  TRY(part_begin_append(part, &part->append, part->bytes, part->size));
   part->append.done = part_appended;
-  part->append.next = NULL;
-  for (int i = 0; i < part->extra_count && result == 0; i++) {
+  for (int i = 0; i < part->extra_count; i++) {
     struct part_extra *extra = &part->extras[i];
-    result = part_begin_append(part, &extra->append, extra->out.bytes, extra->out.size);
+    TRY(part_begin_append(part, &extra->append, extra->out.bytes, extra->out.size));
     extra->append.done = part_extra_appended;
-    extra->append.next = newest;
-    newest = &extra->append;
+    extra->append.after = &part->append;
   }
-  if (result < 0) {
-    policy_part_fail(part, result, NULL);
-    return;
-  }
-  atomic_fetch_add_explicit(&part->op->pending, 1 + part->extra_count, memory_order_relaxed);
-  epoch_enter();
-  partition_submit_row(part->part, newest, &part->append, 1 + part->extra_count);
-  epoch_leave();
-}
-
-/// Gives the batch the codec that the topic asks for.
-static int part_pack(struct policy_part *part)
-{
-  struct batch_packing packing = policy_part_packing(part);
-  if (!batch_needs_recompress(part->bytes, packing.codec)) {
-    if (part->size <= packing.limit_bytes) {
-      return 0;
-    }
-    // A part was not packed for a transform that has changed nothing in it.
-    int result = error_set(ERR_BATCH_TOO_LARGE, "a part of %zu bytes", part->size);
-    policy_part_fail(part, result, NULL);
-    return result;
-  }
-  int result =
-      batch_repack(part->bytes, part->size, packing.codec, packing.level, packing.limit_bytes, &part->rewritten);
-  if (result < 0) {
-    policy_part_fail(part, result, NULL);
-    return result;
-  }
-  part->bytes = part->rewritten.bytes;
-  part->size = part->rewritten.size;
   return 0;
 }
 
-int policy_part_run(struct policy_part *part, struct policy_job *job, const struct policy_set *set,
-                    struct policy_vm *vm, const struct batch_records *records)
+void policy_part_submit(struct policy_part *part)
+{
+  struct append_job *newest = &part->append;
+  part->append.next = NULL;
+  for (int i = 0; i < part->extra_count; i++) {
+    part->extras[i].append.next = newest;
+    newest = &part->extras[i].append;
+  }
+  atomic_fetch_add_explicit(&part->op->pending, 1 + part->extra_count, memory_order_relaxed);
+  partition_submit_row(part->part, newest, &part->append, 1 + part->extra_count);
+}
+
+/// Gives the batch the codec that the topic asks for, and looks whether its log will take it.
+static int part_pack(struct policy_part *part)
+{
+  struct batch_packing packing = policy_part_packing(part);
+  if (batch_needs_recompress(part->bytes, packing.codec)) {
+    TRY(batch_repack(part->bytes, part->size, packing.codec, packing.level, packing.limit_bytes, &part->rewritten));
+    part->bytes = part->rewritten.bytes;
+    part->size = part->rewritten.size;
+  } else if (part->size > packing.limit_bytes) {
+    // A part was not packed for a transform that has changed nothing in it.
+    return error_set(ERR_BATCH_TOO_LARGE, "a part of %zu bytes", part->size);
+  }
+  size_t segment_bytes = policy_segment_bytes(&part->op->topic->config);
+  if (part->size > segment_bytes) {
+    return error_set(ERR_LIMIT, "a part of %zu bytes is larger than a segment (%zu)", part->size, segment_bytes);
+  }
+  return 0;
+}
+
+/// Asks the transform, if there is one, unless the part was written before.
+///
+/// @return 0 go on; ERR_CLOSED: abandoned; another: the part is done with, or has failed
+static int part_meet_transform(struct policy_part *part, struct policy_job *job, const struct policy_set *set,
+                               struct policy_vm *vm, const struct batch_records *records)
 {
   const struct policy_produce *op = part->op;
   const struct policy_topic *policies = policy_set_topic(set, op->addressed->topic, strlen(op->addressed->topic));
   const struct policy *transform = policies != NULL && part->count > 0 ? policies->transform : NULL;
-  if (transform != NULL) {
-    if (!part_is_new(part)) {
-      return 0;
-    }
-    if (records == NULL) {
-      struct batch_records *share = &job->scratch->share;
-      int opened =
-          batch_records_open(share, part->bytes, part->size, (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO);
-      if (opened < 0) {
-        policy_part_fail(part, opened, NULL);
-        return 0;
-      }
-      records = share;
-    }
-    int result = part_transform(part, job, vm, transform, records);
-    if (result < 0) {
-      return result == ERR_CLOSED ? ERR_CLOSED : 0;
-    }
+  if (transform == NULL) {
+    return 0;
   }
-  if (part_pack(part) == 0) {
-    part_submit(part);
+  part->is_transformed = true;
+  if (!part_is_new(part)) {
+    return ERR_EXISTS;
   }
+  if (records == NULL) {
+    struct batch_records *share = &job->scratch->share;
+    int opened =
+        batch_records_open(share, part->bytes, part->size, (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO);
+    if (opened < 0) {
+      policy_part_fail(part, opened, NULL);
+      return opened;
+    }
+    records = share;
+  }
+  return part_transform(part, job, vm, transform, records);
+}
+
+int policy_part_prepare(struct policy_part *part, struct policy_job *job, const struct policy_set *set,
+                        struct policy_vm *vm, const struct batch_records *records)
+{
+  int result = part_meet_transform(part, job, set, vm, records);
+  if (result < 0) {
+    return result == ERR_CLOSED ? ERR_CLOSED : 0;
+  }
+  result = part_pack(part);
+  if (result == 0) {
+    result = part_prepare_append(part);
+  }
+  if (result < 0) {
+    policy_part_fail(part, result, NULL);
+    return 0;
+  }
+  policy_order_hold(part);
   return 0;
 }

@@ -21,6 +21,7 @@
 #include "policy/runner_private.h"
 
 enum {
+  RUNNER_RETRY_MS = 1000,               // between two tries to make a VM that cannot be made
   RUNNER_SLOW_STOP_MS = 3000,           // for the slow runner to come to an end when the broker stops
   RUNNER_SLOW_WAIT_MS = 100,            // between two looks whether it has
   SCRATCH_KEPT_BYTES = 4 * 1024 * 1024, // memory of a thread that is kept between jobs, of each kind
@@ -99,43 +100,45 @@ static bool runner_needs_vm(const struct policy_runner *runner, const struct pol
                          : policy_set_has(set, POLICY_PARTITIONER, POLICY_WHERE);
 }
 
-/// Goes over to the latest set, with a new VM if it needs one. Where there is none to be had it stays with the VM that
-/// it has; or, without one, the set is known, and what has policies there is refused. Holding the runner's lock, which
-/// is let go meanwhile.
+/// Goes over to the latest set, with a new VM if it needs one. Where there is none to be had the set is known all the
+/// same, and what has policies there is refused: functions of before are no substitute for those that have come. It
+/// tries again from time to time. Holding the runner's lock, which is let go meanwhile.
 static void runner_adopt(struct policy_runner *runner, struct runner_thread *thread)
 {
   const struct policy_set *set = runner->latest != NULL ? policy_set_ref(runner->latest) : NULL;
-  thread->version = runner->version;
-  pthread_mutex_unlock(&runner->lock);
-  struct policy_vm *vm = NULL;
-  int result = set != NULL && runner_needs_vm(runner, set) ? set->new_vm(set, &vm) : 0;
-  pthread_mutex_lock(&runner->lock);
-  if (result < 0) {
-    slog_error("policies: runner %d %s: %s", runner->index,
-               thread->vm != NULL ? "stays with those of before" : "has none", error_last()->message);
-  }
-  if (result < 0 && thread->vm != NULL) {
-    policy_set_unref(set);
-    return;
-  }
   const struct policy_set *old_set = thread->set;
   struct policy_vm *old_vm = thread->vm;
-  thread->failure.text[0] = '\0';
-  if (result < 0) {
-    snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s",
-             error_last()->message);
-    thread->failure.index = -1;
-  }
-  thread->set = set;
-  thread->vm = vm;
+  thread->version = runner->version;
+  thread->set = NULL;
+  thread->vm = NULL;
   pthread_mutex_unlock(&runner->lock);
+  // Before there is another one: its memory may be what the other one lacks.
   if (old_vm != NULL) {
     old_vm->class->free(old_vm);
   }
   if (old_set != NULL) {
     policy_set_unref(old_set);
   }
+  struct policy_vm *vm = NULL;
+  int result = set != NULL && runner_needs_vm(runner, set) ? set->new_vm(set, &vm) : 0;
+  thread->failure.text[0] = '\0';
+  if (result < 0) {
+    slog_error("policies: runner %d has none: %s", runner->index, error_last()->message);
+    snprintf(thread->failure.text, sizeof thread->failure.text, "policies cannot be run: %.400s",
+             error_last()->message);
+    thread->failure.index = -1;
+    thread->retry_ms = clock_mono_ms() + RUNNER_RETRY_MS;
+  }
   pthread_mutex_lock(&runner->lock);
+  thread->set = set;
+  thread->vm = vm;
+}
+
+/// Whether it is time to make the VM of the latest set, for the first time or again. Holding the lock.
+static bool runner_is_to_adopt(const struct policy_runner *runner, const struct runner_thread *thread)
+{
+  return thread->version != runner->version ||
+         (thread->failure.text[0] != '\0' && !list_is_empty(&runner->queue) && clock_mono_ms() >= thread->retry_ms);
 }
 
 /// The next job, NULL: the end.
@@ -145,7 +148,7 @@ static struct policy_job *runner_take(struct policy_runner *runner, struct runne
   pthread_mutex_lock(&runner->lock);
   thread->job = NULL;
   for (;;) {
-    if (thread->version != runner->version) {
+    if (runner_is_to_adopt(runner, thread)) {
       runner_adopt(runner, thread);
     } else if (!list_is_empty(&runner->queue)) {
       job = CONTAINER_OF(runner->queue.next, struct policy_job, node);

@@ -102,7 +102,8 @@ void policy_runners_stop(struct policy_runners *runners);
 void policy_runners_delete(struct policy_runners *runners);
 
 /// Has every runner go over to the cache's current set, between two jobs: those submitted from now on meet it. Where no
-/// VM can be made for it, the runner stays with the one it has, which is logged. Control thread, or before it runs.
+/// VM can be made for it, which is logged, jobs that need one get the reason, and it is tried again once a second while
+/// there are jobs. Control thread, or before it runs.
 void policy_runners_reload(struct policy_runners *runners);
 
 /// Whether batches may be with runners, or have to go there: the one test that topics without policies pay for. Any

@@ -31,6 +31,7 @@ struct runner_thread {
   struct policy_vm *vm;           ///< NULL: none is needed, or `failure` says why there is none
   struct policy_job *job;         ///< under way; NULL: none
   int64_t version;                ///< of the set that it has tried last
+  int64_t retry_ms;               ///< where it has no VM: when it tries again, with the next job; monotonic
   struct policy_failure failure;  ///< why there is no VM; empty: there is one, or none is needed
   struct policy_scratch scratch;  ///< memory for its jobs
 };

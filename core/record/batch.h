@@ -172,6 +172,16 @@ static inline int64_t batch_producer_id(const uint8_t *bytes)
   return (int64_t)bytes_get_u64(bytes + BATCH_PRODUCER_ID_POS);
 }
 
+static inline int16_t batch_producer_epoch(const uint8_t *bytes)
+{
+  return (int16_t)bytes_get_u16(bytes + BATCH_PRODUCER_EPOCH_POS);
+}
+
+static inline int32_t batch_base_sequence(const uint8_t *bytes)
+{
+  return (int32_t)bytes_get_u32(bytes + BATCH_BASE_SEQUENCE_POS);
+}
+
 static inline int32_t batch_record_count(const uint8_t *bytes)
 {
   return (int32_t)bytes_get_u32(bytes + BATCH_COUNT_POS);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/append.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
 #include "base/check.h"
@@ -10,7 +11,9 @@
 #include "event/loop.h"
 #include "os/clock.h"
 #include "record/batch.h"
+#include "record/split.h"
 #include "replica/flush.h"
+#include "replica/gaps.h"
 #include "replica/high_watermark.h"
 #include "replica/manager.h"
 #include "replica/partition.h"
@@ -76,11 +79,44 @@ static void append_finish_all(struct append_job *jobs, struct append_job ***loca
   }
 }
 
+static bool append_is_share(const uint8_t *bytes)
+{
+  return batch_is_share_producer_id(batch_producer_id(bytes)) && batch_base_sequence(bytes) >= 0;
+}
+
 /// Why a batch may not be appended now; 0 when it may.
-static int append_refusal(const struct partition_state *state, const struct append_job *job)
+static int append_refusal(struct partition *part, const struct partition_state *state, const struct append_job *job)
 {
   TRY(partition_check_leader(state));
-  return partition_check_epoch(state, job->leader_epoch);
+  TRY(partition_check_epoch(state, job->leader_epoch));
+  if (job->after != NULL && job->after->result < 0) {
+    return job->after->result;
+  }
+  struct gaps *gaps = atomic_load_explicit(&part->gaps, memory_order_acquire);
+  const uint8_t *bytes = job->batch.bytes;
+  if (gaps == NULL || !append_is_share(bytes)) {
+    return 0;
+  }
+  if (gaps_refuse(gaps, batch_producer_id(bytes), batch_producer_epoch(bytes), batch_base_sequence(bytes),
+                  clock_mono_ms())) {
+    return error_set(ERR_OUT_OF_ORDER_SEQUENCE,
+                     "sequence %" PRId32 " of producer %" PRId64 ": one before it is missing",
+                     batch_base_sequence(bytes), batch_producer_id(bytes));
+  }
+  gaps_close(gaps, batch_producer_id(bytes), batch_producer_epoch(bytes), batch_base_sequence(bytes));
+  return 0;
+}
+
+/// A share that was not written is missing from now on. What is refused for its sequence or epoch is not: there is
+/// nothing that it could be missing in.
+static void append_note_gap(struct partition *part, const struct append_job *job)
+{
+  const uint8_t *bytes = job->batch.bytes;
+  if (job->result < 0 && job->result != ERR_OUT_OF_ORDER_SEQUENCE && job->result != ERR_INVALID_PRODUCER_EPOCH &&
+      append_is_share(bytes)) {
+    gaps_note(&part->gaps, batch_producer_id(bytes), batch_producer_epoch(bytes), batch_base_sequence(bytes),
+              clock_mono_ms());
+  }
 }
 
 /// Appends batches, unless the file system is nearly full: its last bytes are kept for recovery and deletion.
@@ -112,8 +148,9 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
     part->ready = job->next;
     job->append_time_ms = now_ms;
     job->log_start_offset = state.log_start_offset;
-    job->result = append_refusal(&state, job);
+    job->result = append_refusal(part, &state, job);
     if (job->result < 0) {
+      append_note_gap(part, job);
       append_finish(job, local_end);
       continue;
     }
@@ -134,6 +171,7 @@ static void append_run_batches(struct partition *part, struct append_job ***loca
   for (int i = 0; i < count; i++) {
     jobs[i]->batch = batches[i];
     jobs[i]->result = batches[i].result;
+    append_note_gap(part, jobs[i]);
     if (batches[i].result == 0 && !batches[i].is_duplicate) {
       bytes += (int64_t)batches[i].size;
       records += batch_record_count(batches[i].bytes);

@@ -8,6 +8,8 @@
 //     busy: somebody runs jobs right now and looks at the stack again before it lets go; go on with other work
 //     mine: run all that waits, appends that follow each other in one log_append(); let go; look at the stack again
 //
+// A share of a divided batch that is not written leaves a gap: replica/gaps.h.
+//
 // An append is done when it is written, or where the topic asks for a flush, when that has been (replica/flush.h).
 //
 // Whoever has run jobs for APPEND_ROUNDS rounds passes the appender to the loop of the next job's owner, so that no
@@ -36,12 +38,13 @@ struct append_job {
   append_job_fn change;     ///< NULL: an append; otherwise called while holding the appender, must not block on a disk
   append_job_fn done;       ///< called once; NULL: nobody wants to know
   struct log_batch batch;   ///< the batch; its offsets are filled in
-  bool is_unacknowledged;   ///< acks=0: done when it is written, as nobody asks whether it is safe
-  struct append_job *released; ///< out of `change`: held appends (replica/flush.h) to finish, linked by `next`
-  int32_t leader_epoch;        ///< epoch the client believes in, -1: any
-  int64_t append_time_ms;      ///< out: wall clock of the append
-  int64_t log_start_offset;    ///< out: log start when the append began
-  int result;                  ///< out: 0, ERR_NOT_LEADER, ERR_STORAGE_OFFLINE, ERR_NO_SPACE, ERR_IO ...
+  const struct append_job *after; ///< an earlier one of its row: it is refused when that one is; NULL: none
+  bool is_unacknowledged;         ///< acks=0: done when it is written, as nobody asks whether it is safe
+  struct append_job *released;    ///< out of `change`: held appends (replica/flush.h) to finish, linked by `next`
+  int32_t leader_epoch;           ///< epoch the client believes in, -1: any
+  int64_t append_time_ms;         ///< out: wall clock of the append
+  int64_t log_start_offset;       ///< out: log start when the append began
+  int result;                     ///< out: 0, ERR_NOT_LEADER, ERR_STORAGE_OFFLINE, ERR_NO_SPACE, ERR_IO ...
 };
 
 /// Gives a job to the partition's appender. Any thread that is a loop or runs inside the epoch. The job may be done

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "replica/append.h"
 #include "replica/flush.h"
+#include "replica/gaps.h"
 #include "replica/watch.h"
 
 struct partition *partition_new(struct replica_manager *manager, const char *topic, const struct uuid *topic_id,
@@ -17,6 +18,8 @@ struct partition *partition_new(struct replica_manager *manager, const char *top
   part->index = index;
   part->manager = manager;
   part->held_end = &part->held;
+  pthread_mutex_init(&part->policy_lock, NULL);
+  list_create(&part->policy_order);
   atomic_init(&part->refs, 1);
   atomic_init(&part->role, PARTITION_OFFLINE);
   atomic_init(&part->leader_epoch, -1);
@@ -55,6 +58,9 @@ static void partition_free(struct epoch_retired *retired)
   for (int i = 0; i < part->watch_count; i++) {
     CHECK(list_is_empty(&part->watches[i].waiters));
   }
+  CHECK(list_is_empty(&part->policy_order));
+  pthread_mutex_destroy(&part->policy_lock);
+  gaps_delete(atomic_load_explicit(&part->gaps, memory_order_relaxed));
   mem_free(part->topic);
   mem_free(part);
 }

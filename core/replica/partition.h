@@ -11,6 +11,7 @@
 //   - the struct itself is reference counted; the table of partitions (replica/table.h) holds one reference
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 
 struct append_job;
 struct event_loop;
+struct gaps;
 struct log;
 struct replica_manager;
 
@@ -95,11 +97,14 @@ struct partition {
   _Atomic(int64_t) epoch_start_offset;
   _Atomic(int64_t) visible_bytes; ///< bytes below the high watermark ever appended here; only grows
 
-  _Atomic(int32_t) policy_jobs;  ///< batches that clients addressed to it and that are with runners (policy/produce.h):
-                                 ///< what comes has to follow them
-  _Atomic(int32_t) policy_parts; ///< parts of those that are with the homes of other partitions: what is divided has to
-                                 ///< follow them there
-  _Atomic(int64_t) divided_ms;   ///< wall time of the last batch addressed to it that a partitioner divided; 0: none
+  _Atomic(int32_t) policy_jobs; ///< batches that clients addressed to it and that are with runners (policy/produce.h):
+                                ///< what comes has to follow them
+  pthread_mutex_t policy_lock;  ///< guards the two that follow. A leaf but for event_loop_post()
+  struct list policy_order;     ///< struct policy_produce: of those batches, those that have begun, in the order in
+                                ///< which they came (policy/produce_order.c)
+  bool policy_is_deciding;      ///< a thread is at the first of them
+  _Atomic(int64_t) divided_ms;  ///< wall time of the last batch addressed to it that a partitioner divided; 0: none
+  _Atomic(struct gaps *) gaps;  ///< sequences that were refused (replica/gaps.h), owned; NULL: none were so far
 
   _Atomic(int64_t) failure_logged_ms; ///< monotonic time of the last failed append that was logged
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Functions on records come, change and go while a producer has requests under way: none fails, and none overtakes another.
 local signal = require "posix.signal"
+local clients = require "spec.support.client"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
@@ -70,6 +71,38 @@ describe("functions on records that are reloaded under way:", function()
     local expected = {}
     for i = 1, 240 do if i % 60 ~= 1 then expected[#expected + 1] = "v" .. i end end
     assert.same(expected, values)
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  it("functions that cannot be run refuse what they are for, in place of those of before, until they can be", function()
+    local broker = reload.start(UPPER, { set = { "workers=2" } })
+    local client = broker:connect()
+    local topic, plain = requests.find(client, "t"), requests.create(client, "plain")
+    local function produce(to, value) return requests.produce(client, to, records.batch { records = { value } }) end
+    assert.equal(0, produce(topic, "a").error_code)
+    -- The first evaluation is that of the reload; those of the threads that run functions find no file.
+    reload.hup(broker, ([[
+      broker { unsafe = true }
+      local log = io.open("%s/evaluations", "a")
+      log:write "x"
+      if log:seek "end" > 1 and not io.open "%s/may" then error "not yet" end
+      log:close()
+      topic "t" { partitions = 2, transform = function(r) r.value = r.value .. "!" return r end }
+      topic "new" { transform = function(r) r.value = "new" return r end }]]):format(broker.folder, broker.folder))
+    local new = requests.find(client, "new")
+    for _, one in ipairs { topic, new, new } do
+      local answer = produce(one, "b")
+      assert.equal(44, answer.error_code)
+      assert.truthy(answer.error_message:find("^policies cannot be run: .*not yet"), answer.error_message)
+    end
+    assert.equal(0, produce(plain, "c").error_code)
+    reload.write(broker, "", "may")
+    clients.wait_until("they can be run", function() return produce(new, "d").error_code == 0 end)
+    clients.wait_until("they can be run", function() return produce(topic, "e").error_code == 0 end)
+    assert.same({ "A", "e!" }, records.values(requests.fetch_to_end(client, topic, 0)))
+    assert.same({ "new" }, records.values(requests.fetch_to_end(client, new, 0)))
+    assert.same({ "c" }, records.values(requests.fetch_to_end(client, plain, 0)))
     client:close()
     assert.equal(0, broker:stop())
   end)

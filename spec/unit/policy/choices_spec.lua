@@ -44,6 +44,7 @@ describe("choices", function()
     assert.is_nil(find(key(7, 3), 1))
     assert.is_nil(find(key(7, 3, { epoch = 1 }), 2))
     assert.is_nil(find(key(7, 3, { partition = 1 }), 2))
+    assert.is_nil(find(key(7, 3, { crc = 1 }), 2))
     assert.is_nil(find(key(7, 3, { topic_id = { { 1 } } }), 2))
   end)
 

@@ -63,7 +63,7 @@ describe("runners", function()
     assert.same({ 2, 0 }, { vms().made - before.made, vms().misplaced })
   end)
 
-  it("stay with the set they have when no VM can be made for the next", function()
+  it("go over to a set that no VM can be made for, and have none: functions of before are no substitute", function()
     start(1)
     C.policy_driver_reload(driver, C.probe_set_new(1, false))
     submit "t.upper"
@@ -74,8 +74,8 @@ describe("runners", function()
     C.policy_driver_reload(driver, C.probe_set_new(3, false))
     submit "t.upper"
     wait_for(3)
-    assert.equal(1, tonumber(job(1).generation))
-    assert.equal(3, tonumber(job(2).generation))
+    assert.same({ 2, false, C.ERR_SCRIPT }, { tonumber(job(1).generation), job(1).had_vm, job(1).result })
+    assert.same({ 3, true, 0 }, { tonumber(job(2).generation), job(2).had_vm, job(2).result })
   end)
 
   it("answer with the reason when there never was a VM", function()
