@@ -2,6 +2,7 @@
 //
 // JoinGroup, 0 to 9: a member joins its group, and waits until the rebalance is over. All rules are the group's:
 // coordinator/classic_join.c.
+#include "api/authorize.h"
 #include "api/group_calls.h"
 #include "api/handlers.h"
 #include "api/hooks.h"
@@ -30,6 +31,10 @@ void join_group_handle(struct request *req)
 {
   struct wire_join_group_request *body = req->body;
   if (!request_check_count(req, body->protocols_count)) {
+    return;
+  }
+  if (!api_may_group(req, RIGHT_READ, body->group_id)) {
+    join_group_refuse(req, NULL);
     return;
   }
   struct api_join join = {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SyncGroup, 0 to 5: a member takes its assignment, the leader brings all: coordinator/classic_sync.c.
+#include "api/authorize.h"
 #include "api/group_calls.h"
 #include "api/handlers.h"
 #include "api/request.h"
+#include "wire/error_codes.h"
 #include "wire/sync_group.h"
 
 void sync_group_handle(struct request *req)
@@ -14,5 +16,10 @@ void sync_group_handle(struct request *req)
   }
   struct wire_sync_group_response *response = request_array(req, 1, sizeof *response);
   wire_sync_group_response_init(response);
+  if (!api_may_group(req, RIGHT_READ, body->group_id)) {
+    response->error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+    request_respond(req, response);
+    return;
+  }
   group_calls_forward(req, body->group_id, response);
 }
