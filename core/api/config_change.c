@@ -226,7 +226,8 @@ static void config_change_check(struct topic_change *change, struct controller_a
   int16_t error = WIRE_NONE;
   const char *denial = NULL;
   if (!api_may_config(change->req, RIGHT_ALTER_CONFIGS, resource->type, name, &error, &denial)) {
-    config_change_refuse(resource, error, denial);
+    bool has_text = error != WIRE_CLUSTER_AUTHORIZATION_FAILED; // as Kafka has it
+    config_change_refuse(resource, error, has_text ? denial : NULL);
     return;
   }
   const char *missing = NULL;

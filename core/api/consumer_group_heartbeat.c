@@ -61,12 +61,12 @@ static void consumer_heartbeat_refuse(struct request *req, const char *text)
 static bool consumer_heartbeat_check(struct request *req, const struct wire_consumer_group_heartbeat_request *body)
 {
   if (!api_may_group(req, RIGHT_READ, body->group_id)) {
-    consumer_heartbeat_fail(req, WIRE_GROUP_AUTHORIZATION_FAILED, AUTHORIZE_GROUP_TEXT);
+    consumer_heartbeat_fail(req, WIRE_GROUP_AUTHORIZATION_FAILED, NULL);
     return false;
   }
   for (int32_t i = 0; req->authorize != NULL && i < body->subscribed_topic_names_count; i++) {
     if (!api_may_topic(req, RIGHT_DESCRIBE, body->subscribed_topic_names[i])) {
-      consumer_heartbeat_fail(req, WIRE_TOPIC_AUTHORIZATION_FAILED, AUTHORIZE_TOPIC_TEXT);
+      consumer_heartbeat_fail(req, WIRE_TOPIC_AUTHORIZATION_FAILED, NULL);
       return false;
     }
   }

@@ -108,7 +108,7 @@ void create_partitions_handle(struct request *req)
     if (!api_may_topic(req, RIGHT_ALTER, body->topics[i].name)) {
       grow->topics[i].is_refused = true;
       grow->topics[i].error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
-      grow->topics[i].error_message = AUTHORIZE_TOPIC_TEXT;
+      grow->topics[i].error_message = NULL; // as Kafka has it
     }
   }
   grow->is_validate_only = body->validate_only;

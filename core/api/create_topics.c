@@ -158,7 +158,7 @@ void create_topics_handle(struct request *req)
     if (!api_may_topic(req, RIGHT_CREATE, body->topics[i].name)) {
       create->topics[i].is_refused = true;
       create->topics[i].error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
-      create->topics[i].error_message = AUTHORIZE_TOPIC_TEXT;
+      create->topics[i].error_message = "Authorization failed.";
     }
   }
   create->is_validate_only = body->validate_only;

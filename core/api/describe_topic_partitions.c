@@ -167,6 +167,16 @@ static void describe_all(struct describe_page *page)
   }
 }
 
+static void describe_name(struct describe_page *page, struct wire_string name)
+{
+  const struct metadata_topic *topic = metadata_image_topic(page->image, name.data, (size_t)name.length);
+  if (topic != NULL) {
+    describe_found(page, topic, describe_first(page->req->body, name));
+  } else {
+    describe_missing(page, name);
+  }
+}
+
 static void describe_named(struct describe_page *page)
 {
   const struct wire_describe_topic_partitions_request *body = page->req->body;
@@ -179,21 +189,20 @@ static void describe_named(struct describe_page *page)
   }
   qsort(names, (size_t)count, sizeof *names, describe_compare_sorted);
   page->resp.topics = request_array(page->req, count, sizeof *page->resp.topics);
+  struct wire_string *denied = request_array(page->req, count, sizeof *denied);
+  int32_t denied_count = 0;
   for (int32_t i = 0; i < count; i++) {
-    bool is_first = i == 0 || describe_compare(names[i], names[i - 1]) != 0;
-    if (is_first && !api_may_topic(page->req, RIGHT_DESCRIBE, names[i])) {
-      describe_denied(page, names[i]);
+    if (i > 0 && describe_compare(names[i], names[i - 1]) == 0) {
       continue;
     }
-    if (!is_first || page->is_done) {
-      continue;
+    if (!api_may_topic(page->req, RIGHT_DESCRIBE, names[i])) {
+      denied[denied_count++] = names[i];
+    } else if (!page->is_done) {
+      describe_name(page, names[i]);
     }
-    const struct metadata_topic *topic = metadata_image_topic(page->image, names[i].data, (size_t)names[i].length);
-    if (topic != NULL) {
-      describe_found(page, topic, describe_first(body, names[i]));
-    } else {
-      describe_missing(page, names[i]);
-    }
+  }
+  for (int32_t i = 0; i < denied_count; i++) {
+    describe_denied(page, denied[i]); // behind the others, on each page
   }
 }
 

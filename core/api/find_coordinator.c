@@ -143,7 +143,8 @@ static struct find_coordinator_result find_coordinator_of(struct request *req, i
 {
   int16_t denied = find_coordinator_denied(req, type, key);
   if (denied != WIRE_NONE) {
-    return (struct find_coordinator_result){.error = denied, .message = find_coordinator_denied_text(denied)};
+    return (struct find_coordinator_result){
+        .error = denied, .message = req->version < FIND_COORDINATOR_BATCH ? find_coordinator_denied_text(denied) : ""};
   }
   switch (type) {
     case FIND_COORDINATOR_GROUP:

@@ -10,12 +10,17 @@
 #include "wire/error_codes.h"
 #include "wire/join_group.h"
 
+enum { JOIN_GROUP_NO_PROTOCOL = 7 }; // first version in which an error has no protocol, rather than an empty one
+
 static void join_group_refuse(struct request *req, const char *text)
 {
   (void)text; // the answer has no room for it
   struct wire_join_group_response response;
   wire_join_group_response_init(&response);
   response.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+  if (req->version >= JOIN_GROUP_NO_PROTOCOL) {
+    response.protocol_name = wire_string_from(NULL);
+  }
   request_respond(req, &response);
 }
 
