@@ -127,6 +127,7 @@ void describe_user_scram_credentials_handle(struct request *req)
       // Kafka names nobody.
       wire_describe_user_scram_credentials_response_describe_user_scram_credentials_result_init(&resp.results[i]);
       resp.results[i].error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+      resp.results[i].error_message = wire_string_from(NULL);
     }
     request_respond(req, &resp);
     return;
