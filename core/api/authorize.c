@@ -165,6 +165,12 @@ static void authorize_line_up(struct authorize *authorize, struct right *right)
   authorize->last = right;
 }
 
+/// Lua would be shown another name.
+static bool authorize_has_nul(struct wire_string name)
+{
+  return name.length > 0 && memchr(name.data, '\0', (size_t)name.length) != NULL;
+}
+
 enum authorize_answer authorize_need(struct request *req, enum right_operation operation, enum right_resource resource,
                                      struct wire_string name)
 {
@@ -187,8 +193,8 @@ enum authorize_answer authorize_need(struct request *req, enum right_operation o
     const struct right *known = memory != NULL ? rights_find(&memory->rights, api, resource, name) : NULL;
     if (known != NULL && (known->known_operations & bit) != 0) {
       authorize_decide(right, operation, (known->allowed_operations & bit) != 0);
-    } else if (authorize->is_given_up || memchr(name.data, '\0', (size_t)name.length) != NULL) {
-      authorize_decide(right, operation, false); // Lua would be shown another name
+    } else if (authorize->is_given_up || authorize_has_nul(name)) {
+      authorize_decide(right, operation, false);
     } else {
       if (right->wanted_operations == 0) {
         authorize_line_up(authorize, right);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/rights.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api/key_set.h"
@@ -9,6 +10,9 @@
 enum { RIGHTS_SLOTS_MIN = 8 };
 
 static const struct uuid NO_ID;
+
+/// The latest epoch of any memory.
+static _Atomic(uint64_t) rights_epochs;
 
 static uint32_t rights_hash(int16_t api, enum right_resource resource, struct wire_string name)
 {
@@ -107,9 +111,7 @@ const char *right_resource_name(enum right_resource resource)
 
 struct rights_memory *rights_memory_new(void)
 {
-  struct rights_memory *memory = mem_zalloc(sizeof *memory);
-  memory->epoch = 1;
-  return memory;
+  return mem_zalloc(sizeof(struct rights_memory));
 }
 
 void rights_memory_delete(struct rights_memory *memory)
@@ -136,7 +138,7 @@ void rights_memory_check(struct rights_memory *memory, uint64_t generation, cons
     return;
   }
   rights_memory_forget(memory);
-  memory->epoch++;
+  memory->epoch = 1 + atomic_fetch_add_explicit(&rights_epochs, 1, memory_order_relaxed);
   mem_free(memory->client_id);
   mem_free(memory->principal);
   memory->generation = generation;

@@ -81,13 +81,13 @@ struct rights_memory {
   uint64_t generation;  ///< of the functions that have decided
   char *client_id;      ///< of whom it is about, owned; NULL: nobody yet
   char *principal;      ///< likewise
-  uint64_t epoch;       ///< rises when functions or client are others; never 0
+  uint64_t epoch;       ///< another one when functions or client are others; no other memory has it; never 0
 };
 
 /// NULL is fine.
 void rights_memory_delete(struct rights_memory *memory);
 
-/// @return owned: rights_memory_delete()
+/// To be checked before anything else. @return owned: rights_memory_delete()
 struct rights_memory *rights_memory_new(void);
 
 /// Forgets all unless functions and client are those of the last time.
