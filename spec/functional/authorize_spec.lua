@@ -58,7 +58,7 @@ local FEATURES = { timeout_ms = 1000, validate_only = true,
 
 --- API, version, body, what it asks for, in the order in which each is denied, and the codes that it then has.
 local CASES = {
-  { "Produce", 9, function() return requests.produce_body(9, { { { name = "t" }, { { 0, records.sized(10) } } } }) end,
+  { "Produce", 9, function() return requests.produce_body(9, { { { name = "t" }, { { 0, records.sized(100) } } } }) end,
     { "write topic t" }, { TOPIC } },
   { "Fetch", 12, fetch(12), { "read topic t" }, { TOPIC } },
   { "Fetch", 4, fetch(4), { "read topic t" }, { TOPIC } },
@@ -89,7 +89,7 @@ local CASES = {
   { "DeleteTopics", 5, { topic_names = { "none" }, timeout_ms = 10000 }, { "describe topic none", "delete topic none" },
     { TOPIC, TOPIC } },
   { "DeleteRecords", 2, { topics = { { name = "t", partitions = { { offset = 0 } } } } }, { "delete topic t" }, { TOPIC } },
-  { "InitProducerId", 4, { transaction_timeout_ms = 1000, producer_id = -1, producer_epoch = -1 },
+  { "InitProducerId", 4, { transactional_id = wire.NULL, transaction_timeout_ms = 1000, producer_id = -1, producer_epoch = -1 },
     { "idempotent_write cluster kafka-cluster" }, { CLUSTER } },
   { "InitProducerId", 4, { transactional_id = "x", transaction_timeout_ms = 1000, producer_id = -1, producer_epoch = -1 },
     { "write transactional_id x" }, { TRANSACTIONAL } },

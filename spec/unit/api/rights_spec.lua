@@ -2,7 +2,8 @@
 -- What clients may do: the table of a request, and what a connection remembers.
 local ffi = require "ffi"
 local unit = require "spec.support.unit"
-local C = unit.load("api/rights.h", "api/api.h", "api/authorize.h", "wire/types.h")
+local C = unit.load("api/rights.h", "api/authorize.h", "wire/types.h")
+ffi.cdef "const void *api_handler_find(int16_t key);" -- its header needs libuv's
 
 local TOPIC, GROUP = C.RIGHT_TOPIC, C.RIGHT_GROUP
 local READ, WRITE = C.RIGHT_READ, C.RIGHT_WRITE
@@ -114,21 +115,19 @@ describe("The memory of a connection", function()
   it("begins anew when names take more than 256 KiB", function()
     for i = 1, 8 do add(FETCH, i .. ("x"):rep(32766), READ, true) end
     assert.is_true(known(FETCH, "1" .. ("x"):rep(32766), READ))
-    add(FETCH, "more", READ, true)
+    add(FETCH, "one that does not fit", READ, true)
     assert.is_nil(known(FETCH, "1" .. ("x"):rep(32766), READ))
   end)
 end)
 
 describe("The lists of rights", function()
   it("have every API that is served", function()
-    local count, listed = ffi.new "int[1]", ffi.new "bool[1]"
-    local handlers = C.api_handlers(count)
-    local asked = 0
-    for i = 0, count[0] - 1 do
-      local list = C.authorize_list_of(handlers[i].key, listed)
-      assert.is_true(listed[0])
-      asked = asked + (list ~= nil and 1 or 0)
+    local listed, served, asked = ffi.new "bool[1]", 0, 0
+    for key = 0, 127 do
+      local list = C.authorize_list_of(key, listed)
+      assert.equal(C.api_handler_find(key) ~= nil, listed[0])
+      served, asked = served + (listed[0] and 1 or 0), asked + (list ~= nil and 1 or 0)
     end
-    assert.equal(count[0] - 1, asked) -- ApiVersions is not asked about
+    assert.equal(served - 1, asked) -- ApiVersions is not asked about
   end)
 end)
