@@ -40,9 +40,10 @@ describe("client.authorize", function()
     groups.prepare(owner)
     -- Whoever is not the owner, over a connection of its own.
     local connection = broker:connect()
-    client = {}
-    function client:ask(api, version, body) return connection:ask(api, version, body, { client_id = "guest" }) end
-    function client:close() connection:close() end
+    client = {
+      ask = function(_, api, version, body) return connection:ask(api, version, body, { client_id = "guest" }) end,
+      close = function() connection:close() end,
+    }
   end)
   teardown(function()
     owner:close()
@@ -236,7 +237,7 @@ describe("client.authorize", function()
       return status, out, err
     end
     local status, out, err = kcat "-C -t open -p 0 -o beginning -c 1 -e -q"
-    assert.equal(0, status, err)
+    assert.equal(0, status, out .. err)
     status, out, err = kcat "-C -t secret -p 0 -o beginning -e -q"
     assert.not_equal(0, status)
     assert.truthy((out .. err):find("authorization failed", 1, true), out .. err)

@@ -195,3 +195,21 @@ describe("client.authorize", function()
     assert.equal(-1, answer.topics[1].error_code)
   end)
 end)
+
+describe("client.authorize, with a function that cannot be interrupted,", function()
+  it("denies after a second, and the rest of the request with it", function()
+    local broker = reload.start([[
+      broker { unsafe = true }
+      hook("client.authorize", function(request) if request.name == "asleep" then os.execute "sleep 2" end end)]])
+    local client = broker:connect()
+    local answer = client:ask("Metadata", 9, { topics = { { name = "asleep" }, { name = "another" } },
+      allow_auto_topic_creation = false })
+    assert.same({ TOPIC, TOPIC }, { answer.topics[1].error_code, answer.topics[2].error_code })
+    clients.wait_until("it decides again", function()
+      answer = client:ask("Metadata", 9, { topics = { { name = "another" } }, allow_auto_topic_creation = false })
+      return answer.topics[1].error_code == 3
+    end)
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+end)

@@ -2,7 +2,6 @@
 -- The hook client.authorize, request by request: what each API asks for, and what it answers where that is denied, which
 -- is what a broker of Kafka 4.4.0 with ACLs answers. The hook denies what the client's id names, "read topic t", and
 -- logs what it was asked.
-local clients = require "spec.support.client"
 local groups = require "spec.support.group"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
@@ -30,7 +29,9 @@ local MEMBER = ("A"):rep(22)
 --- A resource of DescribeConfigs and its like.
 local function resource(kind, name) return { resource_type = kind, resource_name = name, configuration_keys = wire.NULL } end
 
-local function alter(kind, name) return { resources = { { resource_type = kind, resource_name = name, configs = {} } }, validate_only = true } end
+local function alter(kind, name)
+  return { resources = { { resource_type = kind, resource_name = name, configs = {} } }, validate_only = true }
+end
 
 local function join(version)
   return { group_id = "g", session_timeout_ms = 10000, rebalance_timeout_ms = 10000, member_id = "", protocol_type = "consumer",
