@@ -7,11 +7,13 @@
 //   version  rule
 //   1        the client may forbid that the number of replicas changes (KIP-860), which never happens here
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "controller/reassignment.h"
 #include "metadata/image.h"
 #include "wire/alter_partition_reassignments.h"
+#include "wire/error_codes.h"
 
 static void alter_reassignments_topic(
     struct request *req, const struct wire_alter_partition_reassignments_request_reassignable_topic *asked,
@@ -34,7 +36,12 @@ static void alter_reassignments_topic(
     const char *message = NULL;
     wire_alter_partition_reassignments_response_reassignable_partition_response_init(&to->partitions[i]);
     to->partitions[i].partition_index = wanted.partition;
-    to->partitions[i].error_code = reassignment_decide(image, &req->arena, &wanted, &message);
+    if (api_may_cluster(req, RIGHT_ALTER)) {
+      to->partitions[i].error_code = reassignment_decide(image, &req->arena, &wanted, &message);
+    } else {
+      to->partitions[i].error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+      message = AUTHORIZE_CLUSTER_TEXT;
+    }
     to->partitions[i].error_message = wire_string_from(message);
   }
 }
@@ -70,5 +77,9 @@ void alter_partition_reassignments_handle(struct request *req)
   }
   // As Kafka has it, which does not ask its controller then.
   resp.error_message = wire_string_from(body->topics_count == 0 ? "" : NULL);
+  if (!api_may_cluster(req, RIGHT_ALTER)) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    resp.error_message = wire_string_from(AUTHORIZE_CLUSTER_TEXT);
+  }
   request_respond(req, &resp);
 }

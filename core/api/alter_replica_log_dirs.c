@@ -18,6 +18,7 @@
 
 #include "api/api.h"
 #include "api/errors.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
 #include "api/request.h"
@@ -86,6 +87,21 @@ static void move_run(struct pool_job *job)
     result->error_code =
         move_one(work->req->api->logs, work->names[item->topic], (size_t)topic->topic_name.length, item);
   }
+}
+
+/// Answers each partition that nothing is done to.
+static void move_deny(struct move_work *work)
+{
+  for (int32_t i = 0; i < work->item_count; i++) {
+    struct wire_alter_replica_log_dirs_response_alter_replica_log_dir_topic_result *topic =
+        &work->resp.results[work->items[i].topic];
+    struct wire_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result *result =
+        &topic->partitions[topic->partitions_count++];
+    wire_alter_replica_log_dirs_response_alter_replica_log_dir_partition_result_init(result);
+    result->partition_index = work->items[i].partition;
+    result->error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+  }
+  request_respond(work->req, &work->resp);
 }
 
 static void move_done(struct pool_job *job)
@@ -166,5 +182,9 @@ void alter_replica_log_dirs_handle(struct request *req)
   work->req = req;
   wire_alter_replica_log_dirs_response_init(&work->resp);
   move_gather(work, (int32_t)topics, (int32_t)partitions);
+  if (!api_may_cluster(req, RIGHT_ALTER)) {
+    move_deny(work);
+    return;
+  }
   pool_submit(req->api->pool, &work->job, move_run, req->worker->loop, move_done);
 }

@@ -7,6 +7,7 @@
 // takes some microseconds for each, and there may be tens of thousands: the pool makes them.
 #include "api/api.h"
 #include "api/config_change.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
 #include "api/request.h"
@@ -52,6 +53,12 @@ static const char *alter_scram_fault(
     return "The salted password is empty";
   }
   return NULL;
+}
+
+static const char *alter_scram_denied(int16_t *error)
+{
+  *error = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+  return AUTHORIZE_CLUSTER_TEXT;
 }
 
 /// A credential whose text is to be made. What it is made of is copied: the request may be answered meanwhile, when its
@@ -166,10 +173,12 @@ void alter_user_scram_credentials_handle(struct request *req)
   users->keys = arena_alloc(&change->arena, ((size_t)body->upsertions_count + 1) * sizeof *users->keys);
   change->alter.resource_count = 0;
   key_set_create(&users->seen, &change->arena, (int32_t)count);
+  bool may_alter = api_may_cluster(req, RIGHT_ALTER);
   for (int32_t i = 0; i < body->deletions_count; i++) {
     const struct wire_alter_user_scram_credentials_request_scram_credential_deletion *asked = &body->deletions[i];
     int16_t error = WIRE_NONE;
-    const char *fault = alter_scram_name_fault(asked->name, asked->mechanism, &error);
+    const char *fault =
+        may_alter ? alter_scram_name_fault(asked->name, asked->mechanism, &error) : alter_scram_denied(&error);
     struct controller_alter_entry *entry = alter_scram_add(users, asked->name, fault, error);
     if (entry != NULL) {
       *entry = (struct controller_alter_entry){.name = fault == NULL ? scram_name(asked->mechanism) : "",
@@ -179,7 +188,7 @@ void alter_user_scram_credentials_handle(struct request *req)
   for (int32_t i = 0; i < body->upsertions_count; i++) {
     const struct wire_alter_user_scram_credentials_request_scram_credential_upsertion *asked = &body->upsertions[i];
     int16_t error = WIRE_NONE;
-    const char *fault = alter_scram_fault(asked, &error);
+    const char *fault = may_alter ? alter_scram_fault(asked, &error) : alter_scram_denied(&error);
     struct controller_alter_entry *entry = alter_scram_add(users, asked->name, fault, error);
     if (entry != NULL) {
       *entry = (struct controller_alter_entry){.name = "", .operation = CONTROLLER_SET, .value = ""};

@@ -36,6 +36,7 @@ struct pool;
 struct produce_divider;
 struct replica_manager;
 struct request;
+struct rights_memory;
 struct worker;
 
 enum {
@@ -92,6 +93,8 @@ struct api_worker {
   struct request *free_requests;   ///< for reuse, linked by `state`
   int free_count;                  ///< how many
   struct list probed;              ///< requests that functions are asked about, or that they hold
+  struct list authorizing;         ///< requests that have questions left for client.authorize (api/authorize.c)
+  int authorize_count;             ///< questions of theirs under way
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
   struct beat_cache *beats;        ///< members whose heartbeats are answered here
@@ -100,6 +103,7 @@ struct api_worker {
   struct produce_divider *divider; ///< for topics that choose partitions themselves
   struct api_counters counters;    ///< what was answered
   struct api_answered answered;    ///< in this turn
+  int64_t authorize_logged_ms;     ///< when a denial was last logged
   int64_t probe_logged_ms;         ///< when a request that went on without its functions was last logged
   int64_t bad_request_logged_ms;   ///< when a refused request was last logged
   _Atomic(int64_t) give_up_ms; ///< what the pool has not begun by then, on clock_mono_ms(), is left; far away until the
@@ -113,6 +117,7 @@ struct api_client {
   int produce_count;               ///< how many of them are Produce
   int hold_count;                  ///< batches on their way round by the pool: a later Produce must not overtake them
   struct fetch_session *session;   ///< the fetch session it used last, or NULL
+  struct rights_memory *rights;    ///< what client.authorize has decided; owned, NULL: nothing yet
   struct connect_ask *connect_ask; ///< whether it may be here is being asked; NULL: no more, or never
   char software[API_CLIENT_TEXT_SIZE]; ///< name and version that ApiVersions gave; empty: not told
   char id[API_CLIENT_TEXT_SIZE];       ///< client id of the first request that had one; empty: none had

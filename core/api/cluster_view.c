@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/request.h"
 #include "metadata/image.h"
 #include "network/connection.h"
@@ -31,6 +32,14 @@ bool cluster_view_address(const struct request *req, const struct metadata_broke
   *host = endpoint->host;
   *port = endpoint->port;
   return true;
+}
+
+int32_t cluster_view_operations(const struct request *req)
+{
+  struct wire_string name = wire_string_from(AUTHORIZE_CLUSTER_NAME);
+  return api_may_cluster(req, RIGHT_DESCRIBE)
+             ? api_operations(req, RIGHT_CLUSTER, name, CLUSTER_VIEW_CLUSTER_OPERATIONS)
+             : 0;
 }
 
 bool cluster_view_is_offline(const struct request *req, const struct metadata_topic *topic, int32_t index)

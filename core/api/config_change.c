@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/broker_id.h"
 #include "api/logger.h"
 #include "api/request.h"
@@ -221,6 +222,14 @@ static void config_change_loggers(struct topic_change *change, struct controller
 
 static void config_change_check(struct topic_change *change, struct controller_alter_resource *resource)
 {
+  struct wire_string name = {resource->name, (int32_t)resource->name_length};
+  int16_t error = WIRE_NONE;
+  const char *denial = NULL;
+  if (!api_may_config(change->req, RIGHT_ALTER_CONFIGS, resource->type, name, &error, &denial)) {
+    bool has_text = error != WIRE_CLUSTER_AUTHORIZATION_FAILED; // as Kafka has it
+    config_change_refuse(resource, error, has_text ? denial : NULL);
+    return;
+  }
   const char *missing = NULL;
   if (config_change_has_repeat(change, resource)) {
     config_change_refuse(resource, WIRE_INVALID_REQUEST, "Error due to duplicate config keys");

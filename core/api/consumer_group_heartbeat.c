@@ -2,6 +2,7 @@
 //
 // ConsumerGroupHeartbeat, 0 to 1: what members of consumer groups send (KIP-848). The group's shard does it all
 // (core/coordinator/consumer_heartbeat.c).
+#include "api/authorize.h"
 #include "api/group_call.h"
 #include "api/handlers.h"
 #include "api/hooks.h"
@@ -42,19 +43,40 @@ static void consumer_heartbeat_go(struct request *req)
   group_call_submit(&beat->call);
 }
 
-static void consumer_heartbeat_refuse(struct request *req, const char *text)
+static void consumer_heartbeat_fail(struct request *req, int16_t error, const char *text)
 {
   struct wire_consumer_group_heartbeat_response resp;
   wire_consumer_group_heartbeat_response_init(&resp);
-  resp.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+  resp.error_code = error;
   resp.error_message = wire_string_from(text);
   request_respond(req, &resp);
+}
+
+static void consumer_heartbeat_refuse(struct request *req, const char *text)
+{
+  consumer_heartbeat_fail(req, WIRE_GROUP_AUTHORIZATION_FAILED, text);
+}
+
+/// Whether a member may read as its group, and may know all topics that it wants to read.
+static bool consumer_heartbeat_check(struct request *req, const struct wire_consumer_group_heartbeat_request *body)
+{
+  if (!api_may_group(req, RIGHT_READ, body->group_id)) {
+    consumer_heartbeat_fail(req, WIRE_GROUP_AUTHORIZATION_FAILED, NULL);
+    return false;
+  }
+  for (int32_t i = 0; req->authorize != NULL && i < body->subscribed_topic_names_count; i++) {
+    if (!api_may_topic(req, RIGHT_DESCRIBE, body->subscribed_topic_names[i])) {
+      consumer_heartbeat_fail(req, WIRE_TOPIC_AUTHORIZATION_FAILED, NULL);
+      return false;
+    }
+  }
+  return true;
 }
 
 void consumer_group_heartbeat_handle(struct request *req)
 {
   struct wire_consumer_group_heartbeat_request *body = req->body;
-  if (!request_check_count(req, consumer_heartbeat_count(body))) {
+  if (!request_check_count(req, consumer_heartbeat_count(body)) || !consumer_heartbeat_check(req, body)) {
     return;
   }
   if (body->member_epoch != 0) {

@@ -6,6 +6,7 @@
 // A topic named more than once has one entry in the answer, INVALID_REQUEST, and gets no partitions. When the timeout
 // is over first, every topic is answered with REQUEST_TIMED_OUT while the work goes on.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/topic_change.h"
@@ -104,6 +105,11 @@ void create_partitions_handle(struct request *req)
   grow->topics = arena_zalloc(&change->arena, sizeof *grow->topics * (size_t)body->topics_count);
   for (int32_t i = 0; i < body->topics_count; i++) {
     create_partitions_copy(change, &body->topics[i], &grow->topics[i]);
+    if (!api_may_topic(req, RIGHT_ALTER, body->topics[i].name)) {
+      grow->topics[i].is_refused = true;
+      grow->topics[i].error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+      grow->topics[i].error_message = NULL; // as Kafka has it
+    }
   }
   grow->is_validate_only = body->validate_only;
   grow->reply = req->worker->loop;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/topic_change.h"
@@ -37,6 +38,11 @@ static void create_topics_result(struct request *req, const struct controller_ne
     return;
   }
   result->topic_id = topic->id;
+  if (!api_may_topic(req, RIGHT_DESCRIBE_CONFIGS, result->name)) {
+    result->configs_count = -1;
+    result->topic_config_error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+    return;
+  }
   result->num_partitions = topic->partition_count;
   result->replication_factor = topic->made_replication_factor;
   result->configs = request_array(req, topic->shown_count, sizeof *result->configs);
@@ -149,6 +155,11 @@ void create_topics_handle(struct request *req)
   create->topics = arena_zalloc(&change->arena, sizeof *create->topics * (size_t)body->topics_count);
   for (int32_t i = 0; i < body->topics_count; i++) {
     create_topics_copy(change, &body->topics[i], &create->topics[i]);
+    if (!api_may_topic(req, RIGHT_CREATE, body->topics[i].name)) {
+      create->topics[i].is_refused = true;
+      create->topics[i].error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+      create->topics[i].error_message = "Authorization failed.";
+    }
   }
   create->is_validate_only = body->validate_only;
   create->reply = req->worker->loop;

@@ -2,12 +2,14 @@
 //
 // DeleteGroups, 0 to 3: groups without members, and their offsets. One that is named twice is answered once, as in
 // Apache Kafka.
+#include "api/authorize.h"
 #include "api/group_calls.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
 #include "api/request.h"
 #include "base/uuid.h"
 #include "wire/delete_groups.h"
+#include "wire/error_codes.h"
 
 static void delete_groups_done(struct group_calls *calls)
 {
@@ -37,7 +39,11 @@ void delete_groups_handle(struct request *req)
   }
   struct group_calls *calls = group_calls_new(req, response->results_count, delete_groups_done);
   for (int32_t i = 0; i < response->results_count; i++) {
-    group_calls_set(calls, i, response->results[i].group_id, NULL, &response->results[i]);
+    if (api_may_group(req, RIGHT_DELETE, response->results[i].group_id)) {
+      group_calls_set(calls, i, response->results[i].group_id, NULL, &response->results[i]);
+    } else {
+      response->results[i].error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+    }
   }
   group_calls_submit(calls);
 }

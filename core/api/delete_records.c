@@ -10,6 +10,7 @@
 // partition that is named twice is answered once, with the last offset given; a topic without partitions is not
 // answered.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/errors.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
@@ -162,6 +163,10 @@ static void delete_records_submit(struct delete_records_part *part, const struct
 {
   struct request *req = part->work->req;
   const struct metadata_topic *topic = metadata_image_topic(image, part->topic.data, (size_t)part->topic.length);
+  if (!api_may_topic(req, RIGHT_DELETE, part->topic)) {
+    part->error = WIRE_TOPIC_AUTHORIZATION_FAILED;
+    return;
+  }
   if (topic == NULL || metadata_topic_partition(topic, part->index) == NULL) {
     part->error = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return;

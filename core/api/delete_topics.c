@@ -15,10 +15,12 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "api/topic_change.h"
 #include "api/topic_hooks.h"
+#include "metadata/image.h"
 #include "wire/delete_topics.h"
 #include "wire/error_codes.h"
 
@@ -92,6 +94,33 @@ static void delete_topics_done(struct controller_drop *drop)
   topic_change_done(drop->arg);
 }
 
+/// Refuses a topic that the client may not delete. Who gave its id is told its name only if it may know that.
+static void delete_topics_check(struct topic_change *change, struct controller_old_topic *topic)
+{
+  const struct request *req = change->req;
+  bool by_id = topic->name == NULL;
+  const struct metadata_topic *found =
+      by_id ? metadata_image_topic_by_id(metadata_cache_get(req->api->metadata), &topic->id) : NULL;
+  struct wire_string name = by_id && found != NULL
+                                ? (struct wire_string){found->name, found->name_length}
+                                : (struct wire_string){topic->name, by_id ? -1 : (int32_t)topic->name_length};
+  bool is_malformed = !by_id && !uuid_is_zero(&topic->id);
+  if (name.length < 0 || is_malformed) {
+    return; // unknown, or refused for another reason
+  }
+  bool may_describe = api_may_topic(req, RIGHT_DESCRIBE, name);
+  if (may_describe && api_may_topic(req, RIGHT_DELETE, name)) {
+    return;
+  }
+  topic->is_refused = true;
+  topic->error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+  topic->error_message = AUTHORIZE_TOPIC_TEXT;
+  if (by_id && may_describe) {
+    topic->name = arena_strndup(&change->arena, name.data, (size_t)name.length);
+    topic->name_length = (size_t)name.length;
+  }
+}
+
 void delete_topics_handle(struct request *req)
 {
   const struct wire_delete_topics_request *body = req->body;
@@ -115,6 +144,9 @@ void delete_topics_handle(struct request *req)
     if (asked.name.length >= 0) {
       topic->name = arena_strndup(&change->arena, asked.name.data, (size_t)asked.name.length);
       topic->name_length = (size_t)asked.name.length;
+    }
+    if (req->authorize != NULL) {
+      delete_topics_check(change, topic);
     }
   }
   drop->reply = req->worker->loop;

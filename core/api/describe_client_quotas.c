@@ -4,6 +4,7 @@
 // (AlterClientQuotas is not served), so none is found; what the request asks for is checked nevertheless, in Kafka's
 // order and words. Kafka's kafka-configs asks this before it describes a user.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "base/arena.h"
@@ -83,6 +84,13 @@ void describe_client_quotas_handle(struct request *req)
   int16_t error = WIRE_NONE;
   struct wire_describe_client_quotas_response resp;
   wire_describe_client_quotas_response_init(&resp);
+  if (!api_may_cluster(req, RIGHT_DESCRIBE_CONFIGS)) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    resp.error_message = wire_string_from(NULL);
+    resp.entries_count = -1;
+    request_respond(req, &resp);
+    return;
+  }
   const char *fault = quota_filter_fault(req, &error);
   resp.error_code = fault != NULL ? error : WIRE_NONE;
   resp.error_message = wire_string_from(fault != NULL ? fault : "");

@@ -25,7 +25,7 @@ static void describe_cluster_fill(struct request *req, struct wire_describe_clus
   resp->cluster_id = wire_string_from(image->cluster_id);
   resp->controller_id = image->controller_id;
   if (body->include_cluster_authorized_operations) {
-    resp->cluster_authorized_operations = CLUSTER_VIEW_CLUSTER_OPERATIONS;
+    resp->cluster_authorized_operations = cluster_view_operations(req);
   }
   resp->brokers = request_array(req, image->broker_count, sizeof *resp->brokers);
   resp->brokers_count = 0;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/broker_id.h"
 #include "api/handlers.h"
 #include "api/logger.h"
@@ -443,6 +444,13 @@ static void describe_logger(struct describe_list *list)
 static void describe_resource(struct describe_list *list)
 {
   bool is_empty = list->asked->resource_name.length == 0;
+  int16_t error = WIRE_NONE;
+  const char *denial = NULL;
+  if (!api_may_config(list->view->req, RIGHT_DESCRIBE_CONFIGS, list->asked->resource_type, list->asked->resource_name,
+                      &error, &denial)) {
+    describe_fail(list, error, denial);
+    return;
+  }
   switch (list->asked->resource_type) {
     case DESCRIBE_TOPIC:
       describe_topic(list);

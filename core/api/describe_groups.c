@@ -6,16 +6,13 @@
 //   version  rule
 //   3        the client may ask what it may do with the groups (KIP-430)
 //   6        a group that is not there is GROUP_ID_NOT_FOUND, with a text (KIP-1043); before, it is Dead
+#include "api/authorize.h"
+#include "api/cluster_view.h"
 #include "api/group_calls.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "wire/describe_groups.h"
 #include "wire/error_codes.h"
-
-enum {
-  // As there are no ACLs: read, delete, describe, describe and alter configs, as bits of Kafka's AclOperation.
-  DESCRIBE_GROUPS_ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11,
-};
 
 static void describe_groups_done(struct group_calls *calls)
 {
@@ -26,7 +23,7 @@ static void describe_groups_done(struct group_calls *calls)
     struct wire_describe_groups_response_described_group *group = &response->groups[i];
     bool is_there = group->error_code == WIRE_NONE;
     if (body->include_authorized_operations && is_there) {
-      group->authorized_operations = DESCRIBE_GROUPS_ALL_OPERATIONS;
+      group->authorized_operations = api_operations(req, RIGHT_GROUP, group->group_id, CLUSTER_VIEW_GROUP_OPERATIONS);
     }
   }
   group_calls_respond(calls, response);
@@ -48,7 +45,11 @@ void describe_groups_handle(struct request *req)
   for (int32_t i = 0; i < count; i++) {
     wire_describe_groups_response_described_group_init(&response->groups[i]);
     response->groups[i].group_id = body->groups[i];
-    group_calls_set(calls, i, body->groups[i], NULL, &response->groups[i]);
+    if (api_may_group(req, RIGHT_DESCRIBE, body->groups[i])) {
+      group_calls_set(calls, i, body->groups[i], NULL, &response->groups[i]);
+    } else {
+      response->groups[i].error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+    }
   }
   group_calls_submit(calls);
 }

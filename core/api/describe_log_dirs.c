@@ -4,7 +4,7 @@
 // them. Disks are asked for their space, so this is done on the pool; the request waits.
 //
 //   version  rule
-//   3        an error of the whole request: none here
+//   3        an error of the whole request
 //   4        bytes of the volume, in all and free (KIP-827)
 //   5        is_cordoned (KIP-1066): never
 //
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
 #include "api/request.h"
@@ -171,5 +172,10 @@ void describe_log_dirs_handle(struct request *req)
     return;
   }
   wire_describe_log_dirs_response_init(&work->resp);
+  if (!api_may_cluster(req, RIGHT_DESCRIBE)) {
+    work->resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED; // before version 3 the list is just empty
+    request_respond(req, &work->resp);
+    return;
+  }
   pool_submit_long(req->api->pool, &work->job, log_dirs_run, req->worker->loop, log_dirs_done);
 }

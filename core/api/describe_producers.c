@@ -12,6 +12,7 @@
 // DESCRIBE_PRODUCERS_MAX of them. A partition that does not fit any more gets POLICY_VIOLATION, and is for the next
 // request. There are no transactions: coordinator epoch and transaction's first offset are -1.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/errors.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -191,7 +192,10 @@ static void describe_producers_topic(struct describe_producers_work *work, const
   int16_t error = WIRE_NONE;
   const char *message = NULL;
   char why[TOPIC_NAME_MESSAGE_SIZE];
-  if (topic == NULL && topic_name_validate(asked->name.data, (size_t)asked->name.length, why) < 0) {
+  if (!api_may_topic(req, RIGHT_READ, asked->name)) {
+    error = WIRE_TOPIC_AUTHORIZATION_FAILED;
+    message = AUTHORIZE_TOPIC_TEXT;
+  } else if (topic == NULL && topic_name_validate(asked->name.data, (size_t)asked->name.length, why) < 0) {
     error = WIRE_INVALID_TOPIC_EXCEPTION;
     message = arena_printf(&req->arena, "%s", why);
   } else if (topic == NULL) {

@@ -11,6 +11,7 @@
 //
 // As in Kafka, the request has to name the one partition that there is, and no other.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/cluster_view.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -108,6 +109,12 @@ void describe_quorum_handle(struct request *req)
   bool is_good = describe_quorum_is_good(body);
   struct wire_describe_quorum_response resp;
   wire_describe_quorum_response_init(&resp);
+  if (!api_may_cluster(req, RIGHT_DESCRIBE)) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    resp.error_message = wire_string_from(AUTHORIZE_CLUSTER_TEXT);
+    request_respond(req, &resp);
+    return;
+  }
   resp.error_message = wire_string_from("");
   resp.topics = request_array(req, body->topics_count, sizeof *resp.topics);
   resp.topics_count = body->topics_count;

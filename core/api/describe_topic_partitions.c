@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/cluster_view.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -99,7 +100,7 @@ static void describe_found(struct describe_page *page, const struct metadata_top
   entry->name = name;
   entry->topic_id = topic->id;
   entry->is_internal = topic->is_internal;
-  entry->topic_authorized_operations = CLUSTER_VIEW_TOPIC_OPERATIONS;
+  entry->topic_authorized_operations = api_operations(page->req, RIGHT_TOPIC, name, CLUSTER_VIEW_TOPIC_OPERATIONS);
   int32_t rest = first < topic->partition_count ? topic->partition_count - first : 0;
   int32_t count = rest < page->left ? rest : page->left;
   entry->partitions = request_array(page->req, count, sizeof *entry->partitions);
@@ -125,7 +126,16 @@ static void describe_missing(struct describe_page *page, struct wire_string name
   entry->name = name;
   entry->error_code = is_valid ? WIRE_UNKNOWN_TOPIC_OR_PARTITION : WIRE_INVALID_TOPIC_EXCEPTION;
   entry->is_internal = is_valid && topic_name_is_internal(request_string(page->req, name));
-  entry->topic_authorized_operations = CLUSTER_VIEW_TOPIC_OPERATIONS;
+  entry->topic_authorized_operations = api_operations(page->req, RIGHT_TOPIC, name, CLUSTER_VIEW_TOPIC_OPERATIONS);
+}
+
+/// A topic that the client may not know: it is not said whether it is there, and it counts nothing.
+static void describe_denied(struct describe_page *page, struct wire_string name)
+{
+  describe_topic *entry = &page->resp.topics[page->resp.topics_count++];
+  wire_describe_topic_partitions_response_describe_topic_partitions_response_topic_init(entry);
+  entry->name = name;
+  entry->error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
 }
 
 // ---- the request ----
@@ -151,9 +161,19 @@ static void describe_all(struct describe_page *page)
   for (int32_t i = 0; i < page->image->topic_count && !page->is_done; i++) {
     const struct metadata_topic *topic = page->image->topics[i];
     struct wire_string name = {topic->name, topic->name_length};
-    if (!describe_is_skipped(body, name)) {
+    if (!describe_is_skipped(body, name) && api_may_topic(page->req, RIGHT_DESCRIBE, name)) {
       describe_found(page, topic, describe_first(body, name));
     }
+  }
+}
+
+static void describe_name(struct describe_page *page, struct wire_string name)
+{
+  const struct metadata_topic *topic = metadata_image_topic(page->image, name.data, (size_t)name.length);
+  if (topic != NULL) {
+    describe_found(page, topic, describe_first(page->req->body, name));
+  } else {
+    describe_missing(page, name);
   }
 }
 
@@ -169,16 +189,20 @@ static void describe_named(struct describe_page *page)
   }
   qsort(names, (size_t)count, sizeof *names, describe_compare_sorted);
   page->resp.topics = request_array(page->req, count, sizeof *page->resp.topics);
-  for (int32_t i = 0; i < count && !page->is_done; i++) {
+  struct wire_string *denied = request_array(page->req, count, sizeof *denied);
+  int32_t denied_count = 0;
+  for (int32_t i = 0; i < count; i++) {
     if (i > 0 && describe_compare(names[i], names[i - 1]) == 0) {
       continue;
     }
-    const struct metadata_topic *topic = metadata_image_topic(page->image, names[i].data, (size_t)names[i].length);
-    if (topic != NULL) {
-      describe_found(page, topic, describe_first(body, names[i]));
-    } else {
-      describe_missing(page, names[i]);
+    if (!api_may_topic(page->req, RIGHT_DESCRIBE, names[i])) {
+      denied[denied_count++] = names[i];
+    } else if (!page->is_done) {
+      describe_name(page, names[i]);
     }
+  }
+  for (int32_t i = 0; i < denied_count; i++) {
+    describe_denied(page, denied[i]); // behind the others, on each page
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
 #include "api/request.h"
@@ -117,6 +118,20 @@ void describe_user_scram_credentials_handle(struct request *req)
   }
   struct wire_describe_user_scram_credentials_response resp;
   wire_describe_user_scram_credentials_response_init(&resp);
+  if (!api_may_cluster(req, RIGHT_DESCRIBE)) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    resp.error_message = wire_string_from(NULL);
+    resp.results = request_array(req, body->users_count, sizeof *resp.results);
+    resp.results_count = body->users_count > 0 ? body->users_count : 0;
+    for (int32_t i = 0; i < resp.results_count; i++) {
+      // Kafka names nobody.
+      wire_describe_user_scram_credentials_response_describe_user_scram_credentials_result_init(&resp.results[i]);
+      resp.results[i].error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+      resp.results[i].error_message = wire_string_from(NULL);
+    }
+    request_respond(req, &resp);
+    return;
+  }
   resp.error_message = wire_string_from("");
   if (body->users_count > 0) {
     describe_scram_named(req, &resp);

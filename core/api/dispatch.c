@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/beat_cache.h"
 #include "api/handlers.h"
 #include "api/hooks.h"
@@ -172,7 +173,7 @@ static enum frame_verdict dispatch_frame(void *arg, struct connection *conn, str
   if (result == 0) {
     const struct probe_watch *watch = probes_watch(&req->api->probes);
     if (watch == NULL || !probe_request(req, watch, body)) {
-      req->handler->handle(req);
+      api_handle(req);
     }
   } else if (result == ERR_UNSUPPORTED_VERSION && req->handler != NULL && req->wire->key == WIRE_API_API_VERSIONS) {
     api_versions_unsupported(req);
@@ -204,6 +205,7 @@ static void dispatch_close(void *arg, struct connection *conn)
     }
   }
   api_forget_connect(client);
+  api_forget_rights(client);
   fetch_client_closed(connection_worker(conn)->user, client);
   connection_set_user(conn, NULL);
   mem_free(client);
@@ -221,6 +223,7 @@ static void dispatch_start(void *arg, struct worker *server_worker)
   atomic_store_explicit(&api->counters[worker->index], &worker->counters, memory_order_release);
   list_create(&worker->waiting);
   list_create(&worker->probed);
+  list_create(&worker->authorizing);
   server_worker->user = worker;
   worker->beats = beat_cache_new();
   worker->divider = produce_divider_new();

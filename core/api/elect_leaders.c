@@ -9,6 +9,7 @@
 //   1        the client says which election; an unknown one is INVALID_REQUEST, for the request and each partition
 #include "api/api.h"
 #include "api/cluster_view.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "base/arena.h"
@@ -43,7 +44,10 @@ static void elect_leaders_partition(struct request *req, struct wire_string name
   const char *message;
   wire_elect_leaders_response_partition_result_init(result);
   result->partition_id = index;
-  if (body->election_type != ELECT_LEADERS_PREFERRED && body->election_type != ELECT_LEADERS_UNCLEAN) {
+  if (!api_may_cluster(req, RIGHT_ALTER)) {
+    result->error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    message = AUTHORIZE_CLUSTER_TEXT;
+  } else if (body->election_type != ELECT_LEADERS_PREFERRED && body->election_type != ELECT_LEADERS_UNCLEAN) {
     result->error_code = WIRE_INVALID_REQUEST;
     message = arena_printf(&req->arena, "Unknown election type %d", body->election_type);
   } else if (topic == NULL) {
@@ -119,12 +123,15 @@ void elect_leaders_handle(struct request *req)
   bool is_known = body->election_type == ELECT_LEADERS_PREFERRED || body->election_type == ELECT_LEADERS_UNCLEAN;
   struct wire_elect_leaders_response resp;
   wire_elect_leaders_response_init(&resp);
-  if (!is_known && body->topic_partitions_count != 0) {
+  bool may_alter = api_may_cluster(req, RIGHT_ALTER);
+  if (!may_alter) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+  } else if (!is_known && body->topic_partitions_count != 0) {
     resp.error_code = WIRE_INVALID_REQUEST;
   }
   if (body->topic_partitions_count >= 0) {
     elect_leaders_some(req, &resp);
-  } else if (is_known) {
+  } else if (is_known && may_alter) {
     elect_leaders_all(req, &resp);
   }
   request_respond(req, &resp);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/errors.h"
 #include "api/fetch_private.h"
 #include "api/handlers.h"
@@ -64,6 +65,14 @@ static void fetch_find(struct fetch *fetch, const struct metadata_image *image, 
   item->current_leader = -1;
   item->current_epoch = -1;
   const struct metadata_topic *topic = fetch_topic(image, item);
+  if (fetch->req->authorize != NULL && item->right != FETCH_RIGHT_GIVEN) {
+    // Of a topic that was not there when it was asked about, nothing is known yet.
+    bool is_denied = item->right == FETCH_RIGHT_DENIED;
+    item->error = is_denied             ? WIRE_TOPIC_AUTHORIZATION_FAILED
+                  : item->topic == NULL ? WIRE_UNKNOWN_TOPIC_ID
+                                        : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+    return;
+  }
   if (topic == NULL) {
     item->error = item->topic == NULL ? WIRE_UNKNOWN_TOPIC_ID : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return;
@@ -431,6 +440,9 @@ void fetch_handle(struct request *req)
   if (error != WIRE_NONE) {
     fetch_respond_error(req, error);
     return;
+  }
+  if (req->authorize != NULL) {
+    fetch_take_rights(fetch);
   }
   req->cancel = fetch_cancel;
   fetch_run(fetch);

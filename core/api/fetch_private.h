@@ -31,6 +31,9 @@ struct request;
 struct wire_fetch_request;
 struct wire_fetch_response;
 
+/// What client.authorize has decided about a partition.
+enum fetch_right { FETCH_RIGHT_OPEN, FETCH_RIGHT_GIVEN, FETCH_RIGHT_DENIED };
+
 /// A partition that a client reads: of a session, or of one request without a session.
 struct fetch_item {
   struct list link;            ///< in the set's `ready` or `idle` list
@@ -40,6 +43,7 @@ struct fetch_item {
   char *topic;                 ///< topic name up to Fetch 12, owned by the set; NULL after
   int32_t topic_length;        ///< bytes of it
   int32_t index;               ///< partition number
+  enum fetch_right right;      ///< whether the client may read it
   int64_t offset;              ///< next offset wanted
   int32_t max_bytes;           ///< partition limit
   int32_t leader_epoch;        ///< as in struct partition_read
@@ -129,6 +133,13 @@ void fetch_sessions_client_closed(struct fetch_sessions *sessions, struct api_cl
 ///
 /// @return 0, or the wire code that the whole request is answered with
 int16_t fetch_session_begin(struct fetch *fetch, const struct wire_fetch_request *body);
+
+/// Says what a Fetch needs to be allowed (api/authorize.h): its own partitions, and those of its session where nothing
+/// has been decided, or by other functions than those in force.
+void fetch_list_rights(struct request *req);
+
+/// Notes in the partitions of a fetch what was decided.
+void fetch_take_rights(struct fetch *fetch);
 
 /// The fetch is answered: frees the partitions of one without a session, otherwise lets go of the session.
 void fetch_session_end(struct fetch *fetch);

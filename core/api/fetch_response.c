@@ -118,7 +118,8 @@ static void fetch_put_partition(struct fetch *fetch, struct fetch_item *item,
   if (item->error != WIRE_NONE) {
     data->high_watermark = -1;
     // Kafka gives an empty list where it did not get as far as the replica, and null elsewhere.
-    bool is_early = item->error == WIRE_UNKNOWN_TOPIC_ID || item->error == WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+    bool is_early = item->error == WIRE_UNKNOWN_TOPIC_ID || item->error == WIRE_UNKNOWN_TOPIC_OR_PARTITION ||
+                    item->error == WIRE_TOPIC_AUTHORIZATION_FAILED;
     data->aborted_transactions_count = is_early ? 0 : -1;
     if (item->error == WIRE_UNSUPPORTED_COMPRESSION_TYPE) {
       data->records.length = -1;

@@ -12,12 +12,14 @@
 #include <sys/random.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/fetch_private.h"
 #include "api/key_set.h"
 #include "api/request.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "metadata/broker_config.h"
+#include "metadata/image.h"
 #include "network/server.h"
 #include "os/clock.h"
 #include "wire/error_codes.h"
@@ -41,6 +43,7 @@ struct fetch_session {
   int64_t used_ms;           ///< monotonic time of the last request
   int32_t id;                ///< positive
   int32_t next_epoch;        ///< what the next request must say
+  uint64_t rights_mark;      ///< api_rights_mark() when its partitions were decided about; 0: not all of them were
   bool uses_topic_ids;       ///< topics are named by id
   bool is_closed;            ///< deleted when its request is answered
 };
@@ -413,6 +416,101 @@ int16_t fetch_session_begin(struct fetch *fetch, const struct wire_fetch_request
   fetch->set->fetch = fetch;
   fetch_set_apply(fetch->set, body, req->version);
   return WIRE_NONE;
+}
+
+// ---- rights ----
+
+/// The session that a request goes on with, or NULL: its partitions are all in the request, or there is none.
+static struct fetch_session *fetch_session_of(const struct request *req)
+{
+  const struct wire_fetch_request *body = req->body;
+  if (req->version < FETCH_SESSION_VERSION || body->session_epoch == FETCH_EPOCH_FINAL ||
+      body->session_epoch == FETCH_EPOCH_INITIAL) {
+    return NULL;
+  }
+  return fetch_session_find(req->worker->sessions, req->client, body->session_id);
+}
+
+/// The name of a topic that a Fetch has, by name or id; null: it is not known.
+static struct wire_string fetch_topic_name(const struct metadata_image *image, const char *name, int32_t length,
+                                           const struct uuid *id)
+{
+  if (name != NULL) {
+    return (struct wire_string){name, length};
+  }
+  const struct metadata_topic *topic = metadata_image_topic_by_id(image, id);
+  return topic != NULL ? (struct wire_string){topic->name, topic->name_length} : (struct wire_string){NULL, -1};
+}
+
+static struct wire_string fetch_item_name(const struct metadata_image *image, const struct fetch_item *item)
+{
+  return fetch_topic_name(image, item->topic, item->topic_length, &item->topic_id);
+}
+
+static void fetch_list_items(struct request *req, const struct metadata_image *image, const struct list *items,
+                             bool is_all)
+{
+  LIST_EACH(items, node) {
+    const struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
+    if (is_all || item->right == FETCH_RIGHT_OPEN) {
+      authorize_need(req, RIGHT_READ, RIGHT_TOPIC, fetch_item_name(image, item));
+    }
+  }
+}
+
+void fetch_list_rights(struct request *req)
+{
+  const struct wire_fetch_request *body = req->body;
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  bool by_id = req->version >= FETCH_TOPIC_ID_VERSION;
+  for (int32_t i = 0; i < body->topics_count; i++) {
+    const struct wire_fetch_request_fetch_topic *topic = &body->topics[i];
+    authorize_need(req, RIGHT_READ, RIGHT_TOPIC,
+                   by_id ? fetch_topic_name(image, NULL, 0, &topic->topic_id) : topic->topic);
+  }
+  const struct fetch_session *session = fetch_session_of(req);
+  if (session != NULL) {
+    // What has no decision has an error, and is not idle.
+    bool is_all = session->rights_mark == 0 || session->rights_mark != api_rights_mark(req);
+    fetch_list_items(req, image, &session->set.ready, is_all);
+    if (is_all) {
+      fetch_list_items(req, image, &session->set.idle, true);
+    }
+  }
+}
+
+/// @return whether there is a decision
+static bool fetch_take_right(struct request *req, const struct metadata_image *image, struct fetch_item *item)
+{
+  struct wire_string name = fetch_item_name(image, item);
+  const struct right *right = name.length >= 0 ? api_right(req, RIGHT_TOPIC, name) : NULL;
+  if (right != NULL) {
+    item->right = (right->allowed_operations >> RIGHT_READ & 1) != 0 ? FETCH_RIGHT_GIVEN : FETCH_RIGHT_DENIED;
+  }
+  return right != NULL;
+}
+
+void fetch_take_rights(struct fetch *fetch)
+{
+  struct request *req = fetch->req;
+  const struct metadata_image *image = metadata_cache_get(req->api->metadata);
+  LIST_EACH(&fetch->set->ready, node) {
+    fetch_take_right(req, image, CONTAINER_OF(node, struct fetch_item, link));
+  }
+  if (fetch->session == NULL) {
+    return;
+  }
+  uint64_t mark = api_rights_mark(req);
+  if (mark == 0 || mark != fetch->session->rights_mark) {
+    LIST_EACH_SAFE(&fetch->set->idle, node) {
+      struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
+      if (fetch_take_right(req, image, item) && item->right == FETCH_RIGHT_DENIED) {
+        list_remove(&item->link);
+        list_append(&fetch->set->ready, &item->link); // the client is told
+      }
+    }
+  }
+  fetch->session->rights_mark = mark;
 }
 
 void fetch_session_end(struct fetch *fetch)

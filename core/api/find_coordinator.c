@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/cluster_view.h"
 #include "api/handlers.h"
 #include "api/internal_topic.h"
@@ -115,8 +116,36 @@ static struct find_coordinator_result find_coordinator_of_group(struct request *
   return result;
 }
 
+/// The error of who may not know a coordinator; WIRE_NONE: it may, or there is no such type.
+static int16_t find_coordinator_denied(const struct request *req, int8_t type, struct wire_string key)
+{
+  switch (type) {
+    case FIND_COORDINATOR_GROUP:
+      return api_may_group(req, RIGHT_DESCRIBE, key) ? WIRE_NONE : WIRE_GROUP_AUTHORIZATION_FAILED;
+    case FIND_COORDINATOR_TRANSACTION:
+      return api_may(req, RIGHT_DESCRIBE, RIGHT_TRANSACTIONAL_ID, key) ? WIRE_NONE
+                                                                       : WIRE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+    case FIND_COORDINATOR_SHARE:
+      return api_may_cluster(req, RIGHT_CLUSTER_ACTION) ? WIRE_NONE : WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    default:
+      return WIRE_NONE;
+  }
+}
+
+static const char *find_coordinator_denied_text(int16_t error)
+{
+  return error == WIRE_GROUP_AUTHORIZATION_FAILED     ? AUTHORIZE_GROUP_TEXT
+         : error == WIRE_CLUSTER_AUTHORIZATION_FAILED ? AUTHORIZE_CLUSTER_TEXT
+                                                      : "Transactional Id authorization failed.";
+}
+
 static struct find_coordinator_result find_coordinator_of(struct request *req, int8_t type, struct wire_string key)
 {
+  int16_t denied = find_coordinator_denied(req, type, key);
+  if (denied != WIRE_NONE) {
+    return (struct find_coordinator_result){
+        .error = denied, .message = req->version < FIND_COORDINATOR_BATCH ? find_coordinator_denied_text(denied) : ""};
+  }
   switch (type) {
     case FIND_COORDINATOR_GROUP:
       return find_coordinator_of_group(req, key);

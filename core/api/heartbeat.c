@@ -3,6 +3,7 @@
 // Heartbeat, 0 to 4: a member is there. Nearly all change nothing and are answered here (api/beat_cache.h); the others
 // go to the group: coordinator/classic_group.c.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/beat_cache.h"
 #include "api/group_call.h"
 #include "api/handlers.h"
@@ -39,6 +40,11 @@ void heartbeat_handle(struct request *req)
   struct coordinator *coordinator = atomic_load_explicit(&req->api->coordinator, memory_order_acquire);
   struct wire_heartbeat_response response;
   wire_heartbeat_response_init(&response);
+  if (!api_may_group(req, RIGHT_READ, body->group_id)) {
+    response.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+    request_respond(req, &response);
+    return;
+  }
   if (beat_cache_hear(worker->beats, body, coordinator_clock_ms(coordinator, worker->index))) {
     request_respond(req, &response);
     return;

@@ -11,6 +11,7 @@
 //
 // While the controller cannot give ids, the answer is COORDINATOR_LOAD_IN_PROGRESS: producers ask again.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "controller/controller.h"
@@ -36,10 +37,17 @@ static void init_producer_id_answer(struct request *req, int16_t error, int64_t 
 static int16_t init_producer_id_refusal(const struct request *req)
 {
   const struct wire_init_producer_id_request *body = req->body;
+  bool is_transactional = body->transactional_id.length >= 0;
+  if (is_transactional && !api_may(req, RIGHT_WRITE, RIGHT_TRANSACTIONAL_ID, body->transactional_id)) {
+    return WIRE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+  }
+  if (!is_transactional && !api_may_cluster(req, RIGHT_IDEMPOTENT_WRITE)) {
+    return WIRE_CLUSTER_AUTHORIZATION_FAILED;
+  }
   if (req->version >= INIT_PRODUCER_ID_WITH_EPOCH && (body->producer_id == -1) != (body->producer_epoch == -1)) {
     return WIRE_INVALID_REQUEST;
   }
-  if (body->transactional_id.length < 0) {
+  if (!is_transactional) {
     return WIRE_NONE;
   }
   if (body->transactional_id.length == 0) {

@@ -2,6 +2,7 @@
 //
 // JoinGroup, 0 to 9: a member joins its group, and waits until the rebalance is over. All rules are the group's:
 // coordinator/classic_join.c.
+#include "api/authorize.h"
 #include "api/group_calls.h"
 #include "api/handlers.h"
 #include "api/hooks.h"
@@ -9,12 +10,17 @@
 #include "wire/error_codes.h"
 #include "wire/join_group.h"
 
+enum { JOIN_GROUP_NO_PROTOCOL = 7 }; // first version in which an error has no protocol, rather than an empty one
+
 static void join_group_refuse(struct request *req, const char *text)
 {
   (void)text; // the answer has no room for it
   struct wire_join_group_response response;
   wire_join_group_response_init(&response);
   response.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+  if (req->version >= JOIN_GROUP_NO_PROTOCOL) {
+    response.protocol_name = wire_string_from(NULL);
+  }
   request_respond(req, &response);
 }
 
@@ -30,6 +36,10 @@ void join_group_handle(struct request *req)
 {
   struct wire_join_group_request *body = req->body;
   if (!request_check_count(req, body->protocols_count)) {
+    return;
+  }
+  if (!api_may_group(req, RIGHT_READ, body->group_id)) {
+    join_group_refuse(req, NULL);
     return;
   }
   struct api_join join = {

@@ -7,6 +7,7 @@
 //   0        was ListClientMetricsResources (KIP-1000): only those, and no types
 //   1        the client says which types it wants (KIP-1142); none: all; one that is not known: UNSUPPORTED_VERSION
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "base/arena.h"
@@ -77,6 +78,11 @@ void list_config_resources_handle(struct request *req)
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
   struct wire_list_config_resources_response resp;
   wire_list_config_resources_response_init(&resp);
+  if (!api_may_cluster(req, RIGHT_DESCRIBE_CONFIGS)) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    request_respond(req, &resp);
+    return;
+  }
   int wanted = list_config_wanted(req);
   if (wanted < 0) {
     resp.error_code = WIRE_UNSUPPORTED_VERSION;

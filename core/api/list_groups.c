@@ -3,6 +3,7 @@
 // ListGroups, 0 to 5: all groups that this broker coordinates, from all its shards. Filters by state (version 4) and
 // type (version 5) ignore case. A shard that is being loaded is not waited for: the answer is then
 // COORDINATOR_LOAD_IN_PROGRESS, since a list that lacks groups would be believed.
+#include "api/authorize.h"
 #include "api/group_calls.h"
 #include "api/api.h"
 #include "api/handlers.h"
@@ -16,6 +17,7 @@
 struct list_groups {
   struct wire_list_groups_response *parts; ///< of each shard
   int32_t count;                           ///< shards
+  struct group_calls *calls;               ///< to them
 };
 
 /// Whether this broker is to have the groups of a shard.
@@ -41,13 +43,14 @@ static void list_groups_take(const struct request *req, int32_t shard, const str
     return;
   }
   for (int32_t i = 0; i < part->groups_count; i++) {
-    response->groups[response->groups_count++] = part->groups[i];
+    if (api_may_group(req, RIGHT_DESCRIBE, part->groups[i].group_id)) {
+      response->groups[response->groups_count++] = part->groups[i];
+    }
   }
 }
 
-static void list_groups_done(struct group_calls *calls)
+static void list_groups_answer(struct request *req)
 {
-  struct request *req = group_calls_request(calls);
   const struct list_groups *work = req->state;
   int32_t total = 0;
   for (int32_t i = 0; i < work->count; i++) {
@@ -59,10 +62,29 @@ static void list_groups_done(struct group_calls *calls)
   for (int32_t i = 0; i < work->count; i++) {
     list_groups_take(req, i, &work->parts[i], &response);
   }
+  if (api_rights_ended(req)) {
+    response.error_code = WIRE_COORDINATOR_NOT_AVAILABLE;
+  }
   if (response.error_code != WIRE_NONE) {
     response.groups_count = 0;
   }
-  group_calls_respond(calls, &response);
+  group_calls_respond(work->calls, &response);
+}
+
+/// A client is told of groups that it may describe.
+static void list_groups_rights(struct request *req)
+{
+  const struct list_groups *work = req->state;
+  for (int32_t i = 0; i < work->count; i++) {
+    for (int32_t j = 0; j < work->parts[i].groups_count; j++) {
+      authorize_need(req, RIGHT_DESCRIBE, RIGHT_GROUP, work->parts[i].groups[j].group_id);
+    }
+  }
+}
+
+static void list_groups_done(struct group_calls *calls)
+{
+  api_ask_rights(group_calls_request(calls), list_groups_rights, list_groups_answer);
 }
 
 void list_groups_handle(struct request *req)
@@ -78,6 +100,7 @@ void list_groups_handle(struct request *req)
   work->parts = request_array(req, work->count, sizeof *work->parts);
   req->state = work;
   struct group_calls *calls = group_calls_new(req, work->count, list_groups_done);
+  work->calls = calls;
   for (int32_t i = 0; i < work->count; i++) {
     wire_list_groups_response_init(&work->parts[i]);
     group_calls_set_shard(calls, i, i, body, &work->parts[i]);

@@ -26,6 +26,7 @@
 // A partition named twice has one answer, INVALID_REQUEST. Who is not a consumer (replica id other than -1) may read up
 // to the log's end.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/errors.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
@@ -376,6 +377,7 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
     const struct wire_list_offsets_request_list_offsets_topic *asked = &body->topics[t];
     struct wire_list_offsets_response_list_offsets_topic_response *entry = &work->resp.topics[t];
     const struct metadata_topic *topic = metadata_image_topic(image, asked->name.data, (size_t)asked->name.length);
+    bool may_describe = api_may_topic(req, RIGHT_DESCRIBE, asked->name);
     wire_list_offsets_response_list_offsets_topic_response_init(entry);
     entry->name = asked->name;
     entry->partitions = request_array(req, asked->partitions_count, sizeof *entry->partitions);
@@ -394,6 +396,8 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
         list_offsets_fail(result, WIRE_UNKNOWN_SERVER_ERROR);
       } else if (!is_old && mention->is_repeated) {
         list_offsets_fail(result, WIRE_INVALID_REQUEST);
+      } else if (!may_describe) {
+        list_offsets_fail(result, WIRE_TOPIC_AUTHORIZATION_FAILED);
       } else {
         list_offsets_partition(work, topic, place, &asked->partitions[p], result);
       }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/cluster_view.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
@@ -49,7 +50,8 @@ static _Atomic(int32_t) metadata_creating;
 struct metadata_view {
   struct request *req;                ///< the question
   const struct metadata_image *image; ///< the cluster, for this turn
-  int32_t topic_operations;           ///< authorized operations of a topic; INT32_MIN: not asked for
+  bool creates;                       ///< topics that are not there
+  bool has_operations;                ///< what the client may do with topics is asked for, too
 };
 
 // ---- brokers and partitions ----
@@ -132,6 +134,18 @@ static void metadata_fill_partition(const struct metadata_view *view, const stru
 
 // ---- topics ----
 
+/// True when a topic of the question is given by its id.
+static bool metadata_is_by_id(const struct request *req,
+                              const struct wire_metadata_request_metadata_request_topic *asked)
+{
+  return req->version >= METADATA_BY_ID && !uuid_is_zero(&asked->topic_id);
+}
+
+static int32_t metadata_operations(const struct metadata_view *view, struct wire_string name)
+{
+  return view->has_operations ? api_operations(view->req, RIGHT_TOPIC, name, CLUSTER_VIEW_TOPIC_OPERATIONS) : INT32_MIN;
+}
+
 static void metadata_fill_topic(const struct metadata_view *view, const struct metadata_topic *topic,
                                 struct wire_metadata_response_metadata_response_topic *entry)
 {
@@ -139,7 +153,7 @@ static void metadata_fill_topic(const struct metadata_view *view, const struct m
   entry->name = (struct wire_string){topic->name, topic->name_length};
   entry->topic_id = topic->id;
   entry->is_internal = topic->is_internal;
-  entry->topic_authorized_operations = view->topic_operations;
+  entry->topic_authorized_operations = metadata_operations(view, entry->name);
   entry->partitions = request_array(view->req, topic->partition_count, sizeof *entry->partitions);
   entry->partitions_count = topic->partition_count;
   for (int32_t i = 0; i < topic->partition_count; i++) {
@@ -155,29 +169,44 @@ static bool metadata_fill_missing(const struct metadata_view *view, struct wire_
   wire_metadata_response_metadata_response_topic_init(entry);
   entry->name = name;
   entry->error_code = is_valid ? WIRE_UNKNOWN_TOPIC_OR_PARTITION : WIRE_INVALID_TOPIC_EXCEPTION;
-  entry->topic_authorized_operations = view->topic_operations;
+  entry->topic_authorized_operations = metadata_operations(view, name);
   if (!is_valid) {
     return false;
   }
   const char *text = request_string(view->req, name);
   entry->is_internal = topic_name_is_internal(text);
+  if (view->creates && !api_may_topic(view->req, RIGHT_CREATE, name)) {
+    entry->error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+    return false;
+  }
   return !topic_name_is_cluster_metadata(text);
+}
+
+/// Answers a topic that the client may not know, without saying whether it is there. An id is not said to be a secret;
+/// whoever names a topic gets none.
+static void metadata_fill_denied(const struct metadata_view *view,
+                                 const struct wire_metadata_request_metadata_request_topic *asked,
+                                 struct wire_metadata_response_metadata_response_topic *entry)
+{
+  bool by_id = metadata_is_by_id(view->req, asked);
+  wire_metadata_response_metadata_response_topic_init(entry);
+  entry->error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+  entry->name = by_id ? wire_string_from(NULL) : asked->name;
+  if (by_id) {
+    entry->topic_id = asked->topic_id;
+  }
 }
 
 static void metadata_fill_all_topics(const struct metadata_view *view, struct wire_metadata_response *resp)
 {
   resp->topics = request_array(view->req, view->image->topic_count, sizeof *resp->topics);
-  resp->topics_count = view->image->topic_count;
+  resp->topics_count = 0;
   for (int32_t i = 0; i < view->image->topic_count; i++) {
-    metadata_fill_topic(view, view->image->topics[i], &resp->topics[i]);
+    const struct metadata_topic *topic = view->image->topics[i];
+    if (api_may_topic(view->req, RIGHT_DESCRIBE, (struct wire_string){topic->name, topic->name_length})) {
+      metadata_fill_topic(view, topic, &resp->topics[resp->topics_count++]);
+    }
   }
-}
-
-/// True when a topic of the question is given by its id.
-static bool metadata_is_by_id(const struct request *req,
-                              const struct wire_metadata_request_metadata_request_topic *asked)
-{
-  return req->version >= METADATA_BY_ID && !uuid_is_zero(&asked->topic_id);
 }
 
 /// Notes a topic of the question; false when it was asked for before.
@@ -214,7 +243,10 @@ static int32_t metadata_fill_topics(const struct metadata_view *view, struct wir
     const struct metadata_topic *topic =
         metadata_is_by_id(req, asked) ? metadata_image_topic_by_id(view->image, &asked->topic_id)
                                       : metadata_image_topic(view->image, asked->name.data, (size_t)asked->name.length);
-    if (topic != NULL) {
+    struct wire_string name = topic != NULL ? (struct wire_string){topic->name, topic->name_length} : asked->name;
+    if (name.length >= 0 && !api_may_topic(req, RIGHT_DESCRIBE, name)) {
+      metadata_fill_denied(view, asked, entry);
+    } else if (topic != NULL) {
       metadata_fill_topic(view, topic, entry);
     } else if (metadata_is_by_id(req, asked)) {
       wire_metadata_response_metadata_response_topic_init(entry);
@@ -323,7 +355,8 @@ void metadata_handle(struct request *req)
   struct metadata_view view = {
       .req = req,
       .image = metadata_cache_get(req->api->metadata),
-      .topic_operations = body->include_topic_authorized_operations ? CLUSTER_VIEW_TOPIC_OPERATIONS : INT32_MIN,
+      .has_operations = body->include_topic_authorized_operations,
+      .creates = body->allow_auto_topic_creation && api_config(req->api)->auto_create_topics_enable,
   };
   struct wire_metadata_response resp;
   wire_metadata_response_init(&resp);
@@ -331,7 +364,7 @@ void metadata_handle(struct request *req)
   resp.cluster_id = wire_string_from(view.image->cluster_id);
   resp.controller_id = view.image->controller_id;
   if (body->include_cluster_authorized_operations) {
-    resp.cluster_authorized_operations = CLUSTER_VIEW_CLUSTER_OPERATIONS;
+    resp.cluster_authorized_operations = cluster_view_operations(req);
   }
   bool is_all = req->version >= METADATA_NULL_IS_ALL ? body->topics_count < 0 : body->topics_count == 0;
   if (is_all) {
@@ -339,7 +372,7 @@ void metadata_handle(struct request *req)
   } else {
     struct wire_string *missing = request_array(req, body->topics_count, sizeof *missing);
     int32_t missing_count = metadata_fill_topics(&view, &resp, missing);
-    if (body->allow_auto_topic_creation && api_config(req->api)->auto_create_topics_enable) {
+    if (view.creates) {
       metadata_create(req, missing, missing_count);
     }
   }

@@ -9,6 +9,7 @@
 //
 // A partition named twice is stored as the request has it, so that the last one counts.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/group_call.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -49,6 +50,24 @@ static void offset_commit_done(struct group_call *call)
   arena_destroy(&arena);
 }
 
+/// Why a topic's offsets may not be committed; of an id that is unknown, nothing.
+static int16_t offset_commit_denied(const struct request *req,
+                                    const struct wire_offset_commit_request_offset_commit_request_topic *topic,
+                                    const struct metadata_topic *found)
+{
+  const struct wire_offset_commit_request *body = req->body;
+  if (req->authorize == NULL) {
+    return WIRE_NONE;
+  }
+  if (!api_may_group(req, RIGHT_READ, body->group_id)) {
+    return WIRE_GROUP_AUTHORIZATION_FAILED;
+  }
+  bool by_id = req->version >= OFFSET_COMMIT_IDS;
+  struct wire_string name =
+      by_id && found != NULL ? (struct wire_string){found->name, found->name_length} : topic->name;
+  return (by_id && found == NULL) || api_may_topic(req, RIGHT_READ, name) ? WIRE_NONE : WIRE_TOPIC_AUTHORIZATION_FAILED;
+}
+
 /// One topic: partitions that are there go to the group, the others are answered.
 static void offset_commit_sort(struct offset_commit *commit, const struct metadata_image *image, int32_t place)
 {
@@ -60,6 +79,7 @@ static void offset_commit_sort(struct offset_commit *commit, const struct metada
   const struct metadata_topic *found = by_id
                                            ? metadata_image_topic_by_id(image, &topic->topic_id)
                                            : metadata_image_topic(image, topic->name.data, (size_t)topic->name.length);
+  int16_t denied = offset_commit_denied(req, topic, found);
   wire_offset_commit_response_offset_commit_response_topic_init(out);
   out->name = topic->name;
   out->topic_id = topic->topic_id;
@@ -76,14 +96,17 @@ static void offset_commit_sort(struct offset_commit *commit, const struct metada
         by_id ? wire_string_from(arena_strndup(&req->arena, found->name, (size_t)found->name_length)) : topic->name;
   }
   for (int32_t i = 0; i < topic->partitions_count; i++) {
-    if (found != NULL && metadata_topic_partition(found, topic->partitions[i].partition_index) != NULL) {
+    if (denied == WIRE_NONE && found != NULL &&
+        metadata_topic_partition(found, topic->partitions[i].partition_index) != NULL) {
       asked->partitions[asked->partitions_count++] = topic->partitions[i];
       continue;
     }
     struct wire_offset_commit_response_offset_commit_response_partition *missing =
         &out->partitions[out->partitions_count++];
     missing->partition_index = topic->partitions[i].partition_index;
-    missing->error_code = found == NULL && by_id ? WIRE_UNKNOWN_TOPIC_ID : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+    missing->error_code = denied != WIRE_NONE      ? denied
+                          : found == NULL && by_id ? WIRE_UNKNOWN_TOPIC_ID
+                                                   : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
   }
   if (asked->partitions_count > 0) {
     commit->places[commit->asked.topics_count++] = place;

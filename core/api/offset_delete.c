@@ -4,6 +4,7 @@
 // with UNKNOWN_TOPIC_OR_PARTITION; what is left goes to the group, which refuses topics that its members are subscribed
 // to.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/group_call.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -53,6 +54,7 @@ static void offset_delete_sort(struct offset_delete *del, const struct metadata_
   const struct wire_offset_delete_request_offset_delete_request_topic *topic = &body->topics[place];
   struct wire_offset_delete_response_offset_delete_response_topic *out = &del->resp.topics[place];
   const struct metadata_topic *found = metadata_image_topic(image, topic->name.data, (size_t)topic->name.length);
+  bool may_read = api_may_topic(req, RIGHT_READ, topic->name);
   wire_offset_delete_response_offset_delete_response_topic_init(out);
   out->name = topic->name;
   out->partitions = request_array(req, topic->partitions_count, sizeof *out->partitions);
@@ -61,14 +63,14 @@ static void offset_delete_sort(struct offset_delete *del, const struct metadata_
   asked->partitions = request_array(req, topic->partitions_count, sizeof *asked->partitions);
   asked->partitions_count = 0;
   for (int32_t i = 0; i < topic->partitions_count; i++) {
-    if (found != NULL && metadata_topic_partition(found, topic->partitions[i].partition_index) != NULL) {
+    if (may_read && found != NULL && metadata_topic_partition(found, topic->partitions[i].partition_index) != NULL) {
       asked->partitions[asked->partitions_count++] = topic->partitions[i];
       continue;
     }
     struct wire_offset_delete_response_offset_delete_response_partition *missing =
         &out->partitions[out->partitions_count++];
     missing->partition_index = topic->partitions[i].partition_index;
-    missing->error_code = WIRE_UNKNOWN_TOPIC_OR_PARTITION;
+    missing->error_code = may_read ? WIRE_UNKNOWN_TOPIC_OR_PARTITION : WIRE_TOPIC_AUTHORIZATION_FAILED;
   }
   if (asked->partitions_count > 0) {
     del->places[del->asked.topics_count++] = place;
@@ -94,6 +96,11 @@ void offset_delete_handle(struct request *req)
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
   struct offset_delete *del = arena_zalloc(&req->arena, sizeof *del);
   wire_offset_delete_response_init(&del->resp);
+  if (!api_may_group(req, RIGHT_DELETE, body->group_id)) {
+    del->resp.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+    request_respond(req, &del->resp);
+    return;
+  }
   wire_offset_delete_response_init(&del->answered);
   group_call_init(&del->call, req, body->group_id, &del->asked, &del->answered, offset_delete_done);
   del->asked = *body;

@@ -11,6 +11,7 @@
 // Topics and partitions that are not there have no offset, which is no error. A partition named twice is answered
 // twice, and so is a group.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/group_call.h"
 #include "api/group_flow.h"
 #include "api/handlers.h"
@@ -21,6 +22,7 @@
 #include "wire/offset_fetch.h"
 
 enum {
+  OFFSET_FETCH_ERRORS = 2, // first version with an error of the whole group
   OFFSET_FETCH_GROUPS = 8, // first version with several groups
   OFFSET_FETCH_IDS = 10,   // first version with topic ids
 };
@@ -33,8 +35,9 @@ struct offset_fetch_group {
   struct offset_fetch *fetch;                                              ///< the request
   struct wire_offset_fetch_request_offset_fetch_request_group asked;       ///< what it is asked: topics that are known
   struct wire_offset_fetch_response_offset_fetch_response_group resp;      ///< what it answers
-  struct wire_offset_fetch_response_offset_fetch_response_topics *unknown; ///< topics whose id is not known
-  int32_t unknown_count;                                                   ///< how many
+  struct wire_offset_fetch_response_offset_fetch_response_topics *refused; ///< topics that it is not asked about
+  int32_t refused_count;                                                   ///< how many
+  bool is_denied;                                                          ///< it is not asked at all
 };
 
 /// The state of a request.
@@ -62,14 +65,14 @@ static void offset_fetch_name_ids(struct offset_fetch_group *group, const struct
   group->resp.topics_count = kept;
 }
 
-/// Adds the topics whose ids are not known.
-static void offset_fetch_add_unknown(struct offset_fetch_group *group)
+/// Adds the topics that were not asked about.
+static void offset_fetch_add_refused(struct offset_fetch_group *group)
 {
   struct request *req = group->fetch->req;
-  int32_t total = group->resp.topics_count + group->unknown_count;
+  int32_t total = group->resp.topics_count + group->refused_count;
   struct wire_offset_fetch_response_offset_fetch_response_topics *all = request_array(req, total, sizeof *all);
   for (int32_t i = 0; i < total; i++) {
-    all[i] = i < group->resp.topics_count ? group->resp.topics[i] : group->unknown[i - group->resp.topics_count];
+    all[i] = i < group->resp.topics_count ? group->resp.topics[i] : group->refused[i - group->resp.topics_count];
   }
   group->resp.topics = all;
   group->resp.topics_count = total;
@@ -100,14 +103,66 @@ static void offset_fetch_flatten(struct offset_fetch *fetch, struct wire_offset_
   }
 }
 
-static void offset_fetch_answer(struct offset_fetch *fetch)
+/// Where all topics were asked for, those are left out that the client may not know.
+static void offset_fetch_hide(struct offset_fetch_group *group)
 {
-  struct request *req = fetch->req;
+  const struct request *req = group->fetch->req;
+  int32_t kept = 0;
+  if (api_rights_ended(req)) {
+    group->resp.error_code = WIRE_COORDINATOR_NOT_AVAILABLE; // nobody was asked: that it has no offsets would be wrong
+  }
+  for (int32_t i = 0; i < group->resp.topics_count; i++) {
+    if (api_may_topic(req, RIGHT_DESCRIBE, group->resp.topics[i].name)) {
+      group->resp.topics[kept++] = group->resp.topics[i];
+    }
+  }
+  group->resp.topics_count = group->resp.error_code == WIRE_NONE ? kept : 0;
+}
+
+/// Makes what a group says the answer of the request.
+static void offset_fetch_complete(struct offset_fetch_group *group)
+{
+  const struct request *req = group->fetch->req;
+  if (group->resp.error_code != WIRE_NONE) {
+    return;
+  }
+  if (group->asked.topics_count >= 0) {
+    if (group->refused_count > 0) {
+      offset_fetch_add_refused(group);
+    }
+    return;
+  }
+  if (req->authorize != NULL) {
+    offset_fetch_hide(group);
+  }
+  if (req->version >= OFFSET_FETCH_IDS) {
+    offset_fetch_name_ids(group, metadata_cache_get(req->api->metadata));
+  }
+}
+
+/// What has to be asked about where all topics were asked for.
+static void offset_fetch_rights(struct request *req)
+{
+  const struct offset_fetch *fetch = req->state;
+  for (int32_t i = 0; i < fetch->count; i++) {
+    const struct offset_fetch_group *group = &fetch->groups[i];
+    for (int32_t j = 0; group->asked.topics_count < 0 && j < group->resp.topics_count; j++) {
+      authorize_need(req, RIGHT_DESCRIBE, RIGHT_TOPIC, group->resp.topics[j].name);
+    }
+  }
+}
+
+static void offset_fetch_answer(struct request *req)
+{
+  struct offset_fetch *fetch = req->state;
   struct wire_offset_fetch_response resp;
   wire_offset_fetch_response_init(&resp);
   // The answer is made of what the groups allocated, and the request goes with it: their memory after that.
   struct arena *arenas = mem_array((size_t)fetch->count + 1, sizeof *arenas);
   int32_t count = fetch->count;
+  for (int32_t i = 0; i < count; i++) {
+    offset_fetch_complete(&fetch->groups[i]);
+  }
   if (req->version < OFFSET_FETCH_GROUPS) {
     offset_fetch_flatten(fetch, &resp);
   } else {
@@ -130,32 +185,27 @@ static void offset_fetch_answer(struct offset_fetch *fetch)
 static struct group_call *offset_fetch_at(void *arg, int32_t i)
 {
   struct offset_fetch *fetch = arg;
-  return &fetch->groups[i].call;
+  return fetch->groups[i].is_denied ? NULL : &fetch->groups[i].call;
 }
 
 static void offset_fetch_done(struct group_call *call)
 {
   struct offset_fetch_group *group = CONTAINER_OF(call, struct offset_fetch_group, call);
-  if (call->req->version >= OFFSET_FETCH_IDS && group->resp.error_code == WIRE_NONE) {
-    if (group->asked.topics_count < 0) {
-      offset_fetch_name_ids(group, metadata_cache_get(call->req->api->metadata));
-    } else if (group->unknown_count > 0) {
-      offset_fetch_add_unknown(group);
-    }
-  }
   if (group_flow_done(&group->fetch->flow, call)) {
-    offset_fetch_answer(group->fetch);
+    api_ask_rights(group->fetch->req, offset_fetch_rights, offset_fetch_answer);
   }
 }
 
 // ---- the request ----
 
-/// A topic whose id is not known, as it is answered.
-static void offset_fetch_unknown(struct offset_fetch_group *group,
-                                 const struct wire_offset_fetch_request_offset_fetch_request_topics *asked)
+/// A topic that the group is not asked about, as it is answered.
+static void offset_fetch_refuse(struct offset_fetch_group *group,
+                                const struct wire_offset_fetch_request_offset_fetch_request_topics *asked,
+                                int16_t error)
 {
-  struct wire_offset_fetch_response_offset_fetch_response_topics *out = &group->unknown[group->unknown_count++];
+  struct wire_offset_fetch_response_offset_fetch_response_topics *out = &group->refused[group->refused_count++];
   wire_offset_fetch_response_offset_fetch_response_topics_init(out);
+  out->name = asked->name;
   out->topic_id = asked->topic_id;
   out->partitions_count = asked->partition_indexes_count;
   out->partitions = request_array(group->fetch->req, out->partitions_count, sizeof *out->partitions);
@@ -164,31 +214,51 @@ static void offset_fetch_unknown(struct offset_fetch_group *group,
     out->partitions[i].partition_index = asked->partition_indexes[i];
     out->partitions[i].committed_offset = -1;
     out->partitions[i].metadata = wire_string_from("");
-    out->partitions[i].error_code = WIRE_UNKNOWN_TOPIC_ID;
+    out->partitions[i].error_code = error;
   }
 }
 
-/// Finds the names of topics that are asked for by id.
-static void offset_fetch_find_names(struct offset_fetch_group *group, const struct metadata_image *image)
+/// Finds the names of topics that are asked for by id, and puts aside what the group is not asked about.
+static void offset_fetch_sort(struct offset_fetch_group *group, const struct metadata_image *image)
 {
   struct request *req = group->fetch->req;
   int32_t count = group->asked.topics_count;
   const struct wire_offset_fetch_request_offset_fetch_request_topics *topics = group->asked.topics;
-  group->unknown = request_array(req, count, sizeof *group->unknown);
+  group->refused = request_array(req, count, sizeof *group->refused);
   group->asked.topics = request_array(req, count, sizeof *group->asked.topics);
   group->asked.topics_count = 0;
   for (int32_t i = 0; i < count; i++) {
-    const struct metadata_topic *found = metadata_image_topic_by_id(image, &topics[i].topic_id);
-    if (found == NULL) {
-      offset_fetch_unknown(group, &topics[i]);
-      continue;
+    struct wire_offset_fetch_request_offset_fetch_request_topics topic = topics[i];
+    if (req->version >= OFFSET_FETCH_IDS) {
+      const struct metadata_topic *found = metadata_image_topic_by_id(image, &topics[i].topic_id);
+      if (found == NULL) {
+        offset_fetch_refuse(group, &topics[i], WIRE_UNKNOWN_TOPIC_ID);
+        continue;
+      }
+      // The image may go before the group has answered.
+      topic.name = wire_string_from(arena_strndup(&req->arena, found->name, (size_t)found->name_length));
     }
-    struct wire_offset_fetch_request_offset_fetch_request_topics *to =
-        &group->asked.topics[group->asked.topics_count++];
-    *to = topics[i];
-    // The image may go before the group has answered.
-    to->name = wire_string_from(arena_strndup(&req->arena, found->name, (size_t)found->name_length));
+    if (api_may_topic(req, RIGHT_DESCRIBE, topic.name)) {
+      group->asked.topics[group->asked.topics_count++] = topic;
+    } else {
+      offset_fetch_refuse(group, &topics[i], WIRE_TOPIC_AUTHORIZATION_FAILED);
+    }
   }
+}
+
+/// The group may not be described: before version 2 an error has no other place than each partition.
+static void offset_fetch_deny(struct offset_fetch_group *group)
+{
+  const struct request *req = group->fetch->req;
+  int32_t count = req->version < OFFSET_FETCH_ERRORS && group->asked.topics_count > 0 ? group->asked.topics_count : 0;
+  group->is_denied = true;
+  group->resp.error_code = WIRE_GROUP_AUTHORIZATION_FAILED;
+  group->refused = request_array(group->fetch->req, count, sizeof *group->refused);
+  for (int32_t i = 0; i < count; i++) {
+    offset_fetch_refuse(group, &group->asked.topics[i], WIRE_GROUP_AUTHORIZATION_FAILED);
+  }
+  group->resp.topics = group->refused;
+  group->resp.topics_count = count;
 }
 
 /// The one group of versions up to 7 in the form of later ones.
@@ -245,15 +315,20 @@ void offset_fetch_handle(struct request *req)
   for (int32_t i = 0; i < fetch->count; i++) {
     struct offset_fetch_group *group = &fetch->groups[i];
     group->fetch = fetch;
-    if (req->version >= OFFSET_FETCH_IDS && group->asked.topics_count >= 0) {
-      offset_fetch_find_names(group, image);
-    }
     wire_offset_fetch_response_offset_fetch_response_group_init(&group->resp);
     group->resp.group_id = group->asked.group_id;
+    if (!api_may_group(req, RIGHT_DESCRIBE, group->asked.group_id)) {
+      offset_fetch_deny(group);
+      continue;
+    }
+    if ((req->version >= OFFSET_FETCH_IDS || req->authorize != NULL) && group->asked.topics_count >= 0) {
+      offset_fetch_sort(group, image);
+    }
     group_call_init(&group->call, req, group->asked.group_id, &group->asked, &group->resp, offset_fetch_done);
     group->call.request.is_stable = body->require_stable;
   }
+  req->state = fetch;
   if (group_flow_start(&fetch->flow)) {
-    offset_fetch_answer(fetch);
+    offset_fetch_answer(req);
   }
 }

@@ -11,6 +11,7 @@
 //
 // An epoch that is not known to the log is no error: epoch and offset are -1.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/errors.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -82,12 +83,19 @@ void offset_for_leader_epoch_handle(struct request *req)
     const struct wire_offset_for_leader_epoch_request_offset_for_leader_topic *asked = &body->topics[t];
     struct wire_offset_for_leader_epoch_response_offset_for_leader_topic_result *entry = &resp.topics[t];
     const struct metadata_topic *topic = metadata_image_topic(image, asked->topic.data, (size_t)asked->topic.length);
+    bool may_describe = api_may_topic(req, RIGHT_DESCRIBE, asked->topic);
     wire_offset_for_leader_epoch_response_offset_for_leader_topic_result_init(entry);
     entry->topic = asked->topic;
     entry->partitions = request_array(req, asked->partitions_count, sizeof *entry->partitions);
     entry->partitions_count = asked->partitions_count;
     for (int32_t p = 0; p < asked->partitions_count; p++) {
-      offset_for_leader_epoch_partition(req, topic, &asked->partitions[p], &entry->partitions[p]);
+      if (may_describe) {
+        offset_for_leader_epoch_partition(req, topic, &asked->partitions[p], &entry->partitions[p]);
+      } else {
+        wire_offset_for_leader_epoch_response_epoch_end_offset_init(&entry->partitions[p]);
+        entry->partitions[p].partition = asked->partitions[p].partition;
+        entry->partitions[p].error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+      }
     }
   }
   request_respond(req, &resp);

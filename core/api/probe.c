@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/request.h"
 #include "api/request_private.h"
 #include "base/mem.h"
@@ -129,7 +130,7 @@ static void probe_carry_out(struct probe_ask *ask)
   bool has_no_answer =
       req->wire->key == WIRE_API_PRODUCE && ((const struct wire_produce_request *)req->body)->acks == 0;
   if (ask->outcome == PROBE_GO_ON) {
-    req->handler->handle(req);
+    api_handle(req);
   } else if (ask->outcome == PROBE_ANSWER && !has_no_answer) {
     request_respond_bytes(req, ask->answer, ask->answer_size, ask->error_code);
   } else {
@@ -172,7 +173,7 @@ static void probe_deadline_is_over(struct timer *timer)
   atomic_fetch_add_explicit(&ask->probes->late, 1, memory_order_relaxed);
   struct request *req = probe_release(ask); // the question is freed when it is back
   probe_log(req, "goes on: no function has decided in time");
-  req->handler->handle(req);
+  api_handle(req);
 }
 
 /// The client has left.

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/errors.h"
 #include "api/handlers.h"
 #include "api/key_set.h"
@@ -144,6 +145,19 @@ void produce_part_done(struct produce_part *part)
   produce_release(part->produce);
 }
 
+/// Whether a part's topic may be written; of one that is not there, whether it might: an unknown id is another error.
+static bool produce_may_write(const struct request *req, const struct metadata_topic *topic,
+                              const struct produce_part *part)
+{
+  if (req->authorize == NULL) {
+    return true;
+  }
+  if (topic != NULL) {
+    return api_may_topic(req, RIGHT_WRITE, (struct wire_string){topic->name, topic->name_length});
+  }
+  return req->version >= PRODUCE_TOPIC_ID_VERSION || api_may_topic(req, RIGHT_WRITE, part->topic);
+}
+
 /// Finds the partition to append to; sets the part's error when there is none here.
 static struct partition *produce_find(struct produce *produce, const struct metadata_image *image,
                                       struct produce_part *part, const struct metadata_topic **topic)
@@ -151,6 +165,10 @@ static struct partition *produce_find(struct produce *produce, const struct meta
   bool by_id = produce->req->version >= PRODUCE_TOPIC_ID_VERSION;
   *topic = by_id ? metadata_image_topic_by_id(image, &part->topic_id)
                  : metadata_image_topic(image, part->topic.data, (size_t)part->topic.length);
+  if (!produce_may_write(produce->req, *topic, part)) {
+    part->error = WIRE_TOPIC_AUTHORIZATION_FAILED;
+    return NULL;
+  }
   if (*topic == NULL) {
     part->error = by_id ? WIRE_UNKNOWN_TOPIC_ID : WIRE_UNKNOWN_TOPIC_OR_PARTITION;
     return NULL;
@@ -204,7 +222,9 @@ int16_t produce_check_transaction(const struct produce *produce, const struct pr
   if ((part->verdict.header.attributes & BATCH_TRANSACTIONAL) == 0) {
     return WIRE_NONE;
   }
-  return body->transactional_id.length < 0 ? WIRE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED : WIRE_INVALID_TXN_STATE;
+  bool may_write = body->transactional_id.length >= 0 &&
+                   api_may(produce->req, RIGHT_WRITE, RIGHT_TRANSACTIONAL_ID, body->transactional_id);
+  return may_write ? WIRE_INVALID_TXN_STATE : WIRE_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
 }
 
 void produce_validate(struct produce_part *part, const struct partition *found, const struct batch_rules *rules,

@@ -21,6 +21,7 @@ struct api;
 struct api_client;
 struct api_handler;
 struct api_worker;
+struct authorize;
 struct frame;
 struct request;
 struct request_region;
@@ -47,6 +48,7 @@ struct request {
   struct wire_string client_id;      ///< borrowed from the frame, may be null
   void *body;                        ///< the decoded request, struct wire_*_request
   void *state;                       ///< the handler's, in the arena
+  struct authorize *authorize;       ///< what it may do, in the arena; NULL: everything
   struct request_region *regions;    ///< given back if the answer is not sent, in the arena; newest first
   bool is_traced;                    ///< its answer is shown, too (api/probe.h)
   request_fn cancel;                 ///< called when the connection closes while it waits; NULL: nothing to end

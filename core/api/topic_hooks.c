@@ -77,10 +77,11 @@ static void create_counts(const struct topic_hooks *asking, int32_t *partitions,
   *factor = topic->replication_factor == -1 ? config->default_replication_factor : topic->replication_factor;
 }
 
-/// Not asked about: names with a NUL inside, which the controller refuses, and the broker's own topics.
+/// Not asked about: what is refused already, names with a NUL inside, which the controller refuses, and the broker's
+/// own topics.
 static bool create_is_not_asked(const struct topic_hooks *asking, const struct controller_new_topic *topic)
 {
-  return strlen(topic->name) != topic->name_length ||
+  return topic->is_refused || strlen(topic->name) != topic->name_length ||
          (asking->change->create.is_auto && topic_name_is_internal(topic->name));
 }
 
@@ -231,6 +232,9 @@ static bool delete_describe(struct topic_hooks *asking, struct hook_event *event
 {
   const struct controller_old_topic *topic = delete_entry(asking);
   const struct metadata_image *image = topic_hooks_image(asking);
+  if (topic->is_refused) {
+    return false;
+  }
   const struct metadata_topic *found = topic->name != NULL
                                            ? metadata_image_topic(image, topic->name, topic->name_length)
                                            : metadata_image_topic_by_id(image, &topic->id);
@@ -272,7 +276,7 @@ static bool grow_describe(struct topic_hooks *asking, struct hook_event *event)
 {
   const struct controller_grown_topic *topic = grow_entry(asking);
   const struct metadata_topic *found = grow_find(asking);
-  if (found == NULL) {
+  if (found == NULL || topic->is_refused) {
     return false;
   }
   hook_add_text(event, "name", found->name);
@@ -291,7 +295,7 @@ static bool grow_describe_place(struct topic_hooks *asking, struct hook_event *e
 {
   const struct controller_grown_topic *topic = grow_entry(asking);
   const struct metadata_topic *found = grow_find(asking);
-  return found != NULL && topic->assignment_count < 0 &&
+  return found != NULL && !topic->is_refused && topic->assignment_count < 0 &&
          place_describe(asking, event, found->name, (int64_t)topic->partitions - found->partition_count,
                         found->partitions[0].replica_count);
 }

@@ -4,6 +4,7 @@
 // as long as its session with the metastore lasts, so there is nothing to forget: who is not here is not registered,
 // which is Kafka's error for it, and who is here would be back at once.
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/handlers.h"
 #include "api/request.h"
 #include "base/arena.h"
@@ -23,5 +24,9 @@ void unregister_broker_handle(struct request *req)
       is_there ? arena_printf(&req->arena, "Broker ID %d is running: its registration ends when it is stopped",
                               body->broker_id)
                : arena_printf(&req->arena, "Broker ID %d is not currently registered", body->broker_id));
+  if (!api_may_cluster(req, RIGHT_ALTER)) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    resp.error_message = wire_string_from(AUTHORIZE_CLUSTER_TEXT);
+  }
   request_respond(req, &resp);
 }

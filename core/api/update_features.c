@@ -9,6 +9,7 @@
 //   1        updates may be only checked, which is the same here
 //   2        no results by feature
 #include "api/api.h"
+#include "api/authorize.h"
 #include "api/features.h"
 #include "api/handlers.h"
 #include "api/request.h"
@@ -80,6 +81,12 @@ void update_features_handle(struct request *req)
   }
   struct wire_update_features_response resp;
   wire_update_features_response_init(&resp);
+  if (!api_may_cluster(req, RIGHT_ALTER)) {
+    resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
+    resp.error_message = wire_string_from(AUTHORIZE_CLUSTER_TEXT);
+    request_respond(req, &resp);
+    return;
+  }
   const char *refusal = update_features_refusal(req);
   resp.error_message = wire_string_from(NULL);
   if (refusal != NULL) {

@@ -21,21 +21,22 @@
 enum { HOOKS_LOG_INTERVAL_MS = 1000 };
 
 struct hooks {
-  _Atomic(uint32_t) mask;    ///< hooks that there are functions for
-  pthread_mutex_t lock;      ///< guards what follows
-  struct list asks;          ///< that nobody has taken yet
-  struct list told;          ///< the same
-  int ask_count;             ///< asks under way, taken ones too
-  int told_count;            ///< in the line
-  int64_t dropped;           ///< told events that did not fit, and were not logged yet
-  int64_t dropped_logged_ms; ///< when that was last logged
-  int64_t late_logged_ms;    ///< when an ask without an answer was last logged
-  int64_t numbers;           ///< of the latest ask
-  bool is_telling;           ///< one was taken out of the line, and is not dealt with yet
-  pthread_cond_t told_out;   ///< signalled when nothing is left of what was told
-  bool is_closed;            ///< nothing is taken any more
-  void (*wake)(void *arg);   ///< wakes the script thread; constant
-  void *wake_arg;            ///< for it
+  _Atomic(uint32_t) mask;       ///< hooks that there are functions for
+  _Atomic(uint64_t) generation; ///< how often functions have come into force
+  pthread_mutex_t lock;         ///< guards what follows
+  struct list asks;             ///< that nobody has taken yet
+  struct list told;             ///< the same
+  int ask_count;                ///< asks under way, taken ones too
+  int told_count;               ///< in the line
+  int64_t dropped;              ///< told events that did not fit, and were not logged yet
+  int64_t dropped_logged_ms;    ///< when that was last logged
+  int64_t late_logged_ms;       ///< when an ask without an answer was last logged
+  int64_t numbers;              ///< of the latest ask
+  bool is_telling;              ///< one was taken out of the line, and is not dealt with yet
+  pthread_cond_t told_out;      ///< signalled when nothing is left of what was told
+  bool is_closed;               ///< nothing is taken any more
+  void (*wake)(void *arg);      ///< wakes the script thread; constant
+  void *wake_arg;               ///< for it
 };
 
 static const char *const hook_names[HOOKS] = {
@@ -105,6 +106,12 @@ bool hooks_has(const struct hooks *hooks, enum hook hook)
 void hooks_publish(struct hooks *hooks, uint32_t mask)
 {
   atomic_store_explicit(&hooks->mask, mask, memory_order_relaxed);
+  atomic_fetch_add_explicit(&hooks->generation, 1, memory_order_relaxed);
+}
+
+uint64_t hooks_generation(const struct hooks *hooks)
+{
+  return atomic_load_explicit(&hooks->generation, memory_order_relaxed);
 }
 
 // ---- events ----

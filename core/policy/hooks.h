@@ -136,6 +136,9 @@ enum hook hook_find(const char *name);
 /// NULL.
 bool hooks_has(const struct hooks *hooks, enum hook hook);
 
+/// A number that rises when other functions have come into force. Any thread.
+uint64_t hooks_generation(const struct hooks *hooks);
+
 /// Adds a field; texts are copied. NUL-terminated; NULL: nil.
 struct hook_field *hook_add_text(struct hook_event *event, const char *name, const char *text);
 /// The same for `length` bytes; -1: nil.
@@ -185,7 +188,7 @@ void hooks_delete(struct hooks *hooks);
 
 // ---- for the script thread ----
 
-/// Says for which hooks there are functions: bit `1 << hook`.
+/// Says for which hooks there are functions, which are in force now: bit `1 << hook`.
 void hooks_publish(struct hooks *hooks, uint32_t mask);
 
 /// The next ask that waits, or NULL; to be answered.

@@ -2,7 +2,6 @@
 -- What is right in a configuration, and will not do what its author may expect. Printed by `luka check` and at a start.
 local failure = require "luka.config.failure"
 local kafka = require "luka.config.kafka"
-local names = require "luka.policy.names"
 
 local M = {}
 
@@ -25,11 +24,6 @@ function M.of(settings)
   for _, topic in ipairs(settings.topics) do
     for name, setting in pairs(topic.configs) do
       if kafka.IDLE[name] then add(list, setting, "has no effect yet: it belongs to %s", kafka.IDLE[name]) end
-    end
-  end
-  for _, policy in ipairs(settings.policies.list) do
-    if policy.kind == "hook" and names.IDLE_HOOKS[policy.name] then
-      add(list, { origin = policy.origin, path = policy.label }, "has no effect yet: nothing calls it")
     end
   end
   table.sort(list, function(a, b)

@@ -8,9 +8,6 @@ M.KINDS = {
   "partitioner", "transform", "transform_fetch", "where", "retention", "archive", "placement", "hook", "timer", "request",
 }
 
---- Hooks that nothing calls yet; a configuration that has some is warned.
-M.IDLE_HOOKS = { ["client.authorize"] = true }
-
 --- Keys of a topic that are functions, as they are numbered.
 M.TOPIC_KEYS = { "partitioner", "transform", "transform_fetch", "retention", "archive" }
 
