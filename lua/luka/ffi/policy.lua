@@ -23,12 +23,13 @@ struct luka_policy_call {
   const struct luka_record_view *at;
   double serial;
   const struct luka_record_view *records;
-  int64_t *progress, *stop, running;
+  int64_t *progress;
+  int32_t *stop;
   int32_t *chosen;
   uint8_t *actions;
   const char *topic;
   const uint8_t *found;
-  int32_t count, partitions, partition, found_size, call_ms;
+  int32_t count, partitions, partition, found_size, call_ms, running;
   bool is_rejected, is_changed, has_offset, may_edit, may_emit;
   struct luka_record_view edited;
   int (*find_header)(struct luka_policy_call *call, const char *name, size_t size);
