@@ -161,13 +161,13 @@ all-of: $(WANT)
 $(GEN)/wire.mk: scripts/generate/wire.lua $(wildcard scripts/generate/wire/*.lua core/wire/schema/*.lua) core/wire/error_codes.lua
 	@mkdir -p $(GEN)/wire
 	$(call say,make $(GEN)/wire)
-	$(Q)luajit scripts/generate/wire.lua core/wire/schema $(GEN)/wire
+	$(Q)luajit -joff scripts/generate/wire.lua core/wire/schema $(GEN)/wire
 	@printf 'WIRE_SRC := %s\n' "$$(echo $(GEN)/wire/*.c)" >$@
 
 $(GEN)/lua_modules.c: scripts/generate/embed.lua $(shell find lua -name '*.lua' 2>/dev/null) $(wildcard core/wire/*.lua core/wire/schema/*.lua)
 	@mkdir -p $(GEN)
 	$(call say,make $@)
-	$(Q)luajit scripts/generate/embed.lua lua core/wire $@
+	$(Q)luajit -joff scripts/generate/embed.lua lua core/wire $@
 
 $(OUT)/%.o: %.c | $(GEN)/wire.mk
 	@mkdir -p $(@D)

@@ -15,6 +15,7 @@
 
 #include "lua/cli.h"
 #include "lua/native_json.h"
+#include "lua/walk.h"
 
 /// Memory from malloc, so that the leak checker follows pointers held by Lua.
 static void *runner_alloc(void *arg, void *block, size_t old_size, size_t new_size)
@@ -33,6 +34,7 @@ static int runner_open(lua_State *lua)
 {
   if (!lua_toboolean(lua, 1)) {
     luaL_openlibs(lua);
+    lua_walk_open(lua);
     // For specs of Lua modules that need it.
     lua_getglobal(lua, "package");
     lua_getfield(lua, -1, "preload");

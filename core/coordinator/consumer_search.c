@@ -109,16 +109,22 @@ bool group_shard_has_search(const struct group_shard *shard)
   return !list_is_empty(&shard->searches);
 }
 
-void group_shard_searched(struct group_shard *shard, struct group_search *search, int64_t now_ms)
+void group_search_end(struct group_search *search)
 {
   search->is_away = false;
   if (search->consumer == NULL) {
     group_search_delete(search);
+  }
+}
+
+void group_shard_searched(struct group_shard *shard, struct group_search *search, int64_t now_ms)
+{
+  if (search->consumer == NULL || shard->is_stopped) {
+    group_search_end(search);
     return;
   }
-  if (!shard->is_stopped) { // otherwise it goes with its group
-    consumer_searched(search, now_ms);
-  }
+  search->is_away = false;
+  consumer_searched(search, now_ms);
 }
 
 // ---- the work, on any thread ----

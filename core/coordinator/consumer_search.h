@@ -62,6 +62,9 @@ struct group_search *consumer_search_new(struct consumer_group *consumer, int64_
 /// Puts it into the shard's list, to be taken.
 void consumer_search_submit(struct group_search *search);
 
+/// Frees one that nobody has any more.
+void group_search_delete(struct group_search *search);
+
 /// The group has no more use for it: frees it, now or when it comes back. NULL is fine.
 void consumer_search_drop(struct group_search *search);
 

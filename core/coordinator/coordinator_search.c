@@ -44,7 +44,7 @@ static void search_done(struct pool_job *job)
     group_shard_searched(entry->shard, search, coordinator_now_ms(worker));
     coordinator_mark(entry);
   } else {
-    group_search_delete(search);
+    group_search_end(search);
   }
   coordinator_search_next(worker);
 }

@@ -142,8 +142,8 @@ bool group_write_record(const struct group_write *write, int32_t index, const ui
 void group_shard_written(struct group_shard *shard, struct group_write *write, int16_t error, int64_t now_ms);
 
 /// The next search of a group for the topics of its regular expressions, oldest first; NULL: no more. It is the
-/// caller's until group_shard_searched() or, when the shard is gone, group_search_delete(): the shard goes on without
-/// it, and may end. In any order, as late as you like; a group has one at a time.
+/// caller's until group_shard_searched() or, when the shard has been stopped or is gone, group_search_end(): the shard
+/// goes on without it, and may end. In any order, as late as you like; a group has one at a time.
 struct group_search *group_shard_take_search(struct group_shard *shard);
 
 /// There is one to take.
@@ -159,8 +159,9 @@ void group_search_run(struct group_search *search, const struct group_shard_topi
 /// It has been run. @param search  taken
 void group_shard_searched(struct group_shard *shard, struct group_search *search, int64_t now_ms);
 
-/// Frees one whose shard is gone. On the thread of the shard.
-void group_search_delete(struct group_search *search);
+/// The same for one whose shard has been stopped since, or is gone: it goes with its group, at once if that is gone. On
+/// the thread of the shard. @param search  taken
+void group_search_end(struct group_search *search);
 
 /// How much a shard holds.
 struct group_shard_counts {

@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "lua/cli_private.h"
 #include "lua/modules.h"
+#include "lua/walk.h"
 
 /// What cli_main() is given and gives back.
 struct cli_call {
@@ -239,6 +240,7 @@ void lua_cli_open(struct lua_State *vm)
       {"kind", cli_host_kind},
   };
   luaL_openlibs(vm);
+  lua_walk_open(vm);
   lua_getglobal(vm, LUA_LOADLIBNAME);
   lua_pushliteral(vm, "");
   lua_setfield(vm, -2, "path");

@@ -11,10 +11,12 @@
 #include "lua/config_private.h"
 #include "policy/policy.h"
 
-/// Registry key of the function that makes the report; its address counts.
+/// Registry keys of the functions that evaluate once more and that make the report; their addresses count.
+static const char config_again_key;
 static const char config_report_key;
 
 static int config_run(lua_State *vm);
+static int config_run_again(lua_State *vm);
 static int config_make_report(lua_State *vm);
 static void config_take(lua_State *vm, struct lua_config *config);
 static void config_take_topics(lua_State *vm, struct lua_config *config);
@@ -36,6 +38,11 @@ static int config_evaluate(struct config_load *load)
   } else {
     struct lua_state_failure failure;
     result = lua_state_call(state, config_run, load, &failure);
+    if (result == 0 && !load->is_refused) {
+      // In a call of its own, that has all the time again. One that is out of it, or of memory, shows nothing.
+      int again = lua_state_call(state, config_run_again, load, &failure);
+      result = again < 0 && !failure.is_limit ? again : 0;
+    }
     if (result == 0 && !load->is_refused && load->wants_report) {
       // In a call of its own, so that a configuration is not refused for the time that telling about it takes.
       result = lua_state_call(state, config_make_report, load, &failure);
@@ -131,12 +138,32 @@ static int config_run(lua_State *vm)
     lua_pushlightuserdata(vm, (void *)&config_report_key);
     lua_getfield(vm, -2, "report");
     lua_rawset(vm, LUA_REGISTRYINDEX);
+    lua_pushlightuserdata(vm, (void *)&config_again_key);
+    lua_getfield(vm, -2, "again");
+    lua_rawset(vm, LUA_REGISTRYINDEX);
     return 0;
   }
   load->is_refused = true;
   snprintf(load->error->message, sizeof load->error->message, "%s", luaL_checkstring(vm, -2));
   if (lua_isstring(vm, -1)) {
     load->error->trace = mem_strdup(lua_tostring(vm, -1));
+  }
+  return 0;
+}
+
+/// Refuses a configuration that gives other functions when it is evaluated at another time.
+static int config_run_again(lua_State *vm)
+{
+  struct config_load *load = lua_touserdata(vm, 1);
+  lua_pushlightuserdata(vm, (void *)&config_again_key);
+  lua_rawget(vm, LUA_REGISTRYINDEX);
+  if (lua_isnil(vm, -1)) {
+    return 0; // it has no functions
+  }
+  lua_call(vm, 0, 1);
+  if (!lua_isnil(vm, -1)) {
+    load->is_refused = true;
+    snprintf(load->error->message, sizeof load->error->message, "%s", luaL_checkstring(vm, -1));
   }
   return 0;
 }

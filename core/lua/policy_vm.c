@@ -353,11 +353,13 @@ static int vm_call(struct lua_policy_vm *vm, struct vm_job *job, int (*run)(lua_
     return error_set(ERR_SCRIPT, "%s", failure->text);
   }
   atomic_store_explicit(&progress->policy, policy, memory_order_relaxed);
-  call->running = atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release) + 1;
+  call->running = (int32_t)(atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release) + 1);
   call->call_ms = (int32_t)policy_call_budget_ms(vm->set->budget_ms);
   lua_state_tidy(state);
   int result = lua_state_call(state, run, job, &limit);
   atomic_fetch_add_explicit(&progress->calls, 1, memory_order_release);
+  // That of a call which ended meanwhile would come to mean another one, 2^32 calls later.
+  atomic_store_explicit(&progress->stop, 0, memory_order_relaxed);
   if (result < 0 || job->has_failed) {
     vm_explain(vm, state, job, &limit, failure);
     vm_renew_if_full(vm, which);

@@ -52,8 +52,7 @@ struct policy_call {
   double serial;                     ///< its number, which rises with each record of the VM's life
   const struct record_view *records; ///< of the batch
   _Atomic(int64_t) *progress;        ///< index of the record at hand; others read it (struct policy_progress)
-  _Atomic(int64_t) *stop;            ///< which call is to end, likewise
-  int64_t running;                   ///< struct policy_progress.calls of this one
+  _Atomic(int32_t) *stop;            ///< which call is to end; others write it (struct policy_progress)
   int32_t *chosen;                   ///< partitions, by index
   uint8_t *actions;                  ///< enum policy_action, by index
   const char *topic;                 ///< of the batch
@@ -63,6 +62,7 @@ struct policy_call {
   int32_t partition;                 ///< of the batch
   int32_t found_size;                ///< bytes, -1: null
   int32_t call_ms;                   ///< processor time for all records
+  int32_t running;                   ///< low 32 bits of struct policy_progress.calls of this one
   int32_t index;                     ///< of the record at hand, in the compiled state
   int32_t keys_first;                ///< record that `keys` begin with
   int32_t keys_end;                  ///< one past the last that has a key there; not above `keys_first`: none has

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "lua/modules.h"
 #include "lua/state_private.h"
+#include "lua/walk.h"
 #include "os/clock.h"
 
 enum {
@@ -398,6 +399,7 @@ static int state_open(lua_State *vm)
     lua_pushcfunction(vm, luaopen_jit); // which is where the compiler gets its parameters
     lua_pushliteral(vm, LUA_JITLIBNAME);
     lua_call(vm, 1, 0);
+    lua_walk_open(vm);
   }
   lua_modules_open(vm);
   return 0;

@@ -75,7 +75,7 @@ static bool runner_is_stuck(const struct policy_runners *runners, struct policy_
                                  .call_used_ms = is_same_call ? look->call_used_ms : used_ms};
     // Interpreted functions look at the clock themselves.
     if (used_ms - look->call_used_ms > policy_call_budget_ms(thread->set->budget_ms)) {
-      atomic_store_explicit(&thread->vm->progress.stop, calls, memory_order_relaxed);
+      atomic_store_explicit(&thread->vm->progress.stop, (int32_t)calls, memory_order_relaxed);
     }
     return now_ms >= atomic_load_explicit(&runners->hurry_ms, memory_order_relaxed);
   }

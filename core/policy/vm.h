@@ -97,7 +97,10 @@ struct policy_progress {
   _Atomic(int64_t) calls;                ///< rises with each call; odd while one runs
   _Atomic(int64_t) record;               ///< index of the record at hand: a budget is one record's
   _Atomic(const struct policy *) policy; ///< which
-  _Atomic(int64_t) stop;                 ///< written by others: the value of `calls` at whose next record it is to end
+  /// Written by others: which call is to end at its next record, by the low 32 bits of `calls`; 0: none. Compiled
+  /// policies read it as plain memory (lua/luka/ffi/policy.lua): LuaJIT's interpreter makes one load of what has 32
+  /// bits, and a call of memcpy() of what has 64.
+  _Atomic(int32_t) stop;
 };
 
 struct policy_vm_class {

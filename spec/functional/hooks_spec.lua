@@ -206,13 +206,6 @@ describe("hooks that are asked", function()
       rebalance_timeout_ms = 1000, subscribed_topic_names = { "plain" }, topic_partitions = {} })
     assert.same({ GROUP_AUTHORIZATION_FAILED, "nobody joins this" }, { answer.error_code, answer.error_message })
   end)
-
-  it("refuse a consumer of librdkafka, which says so and ends", function()
-    local status, _, err = process.start({ PROGRAM, "consume", "-e", "-g", "secret3", "plain" },
-      { env = { LUKA_BROKER = "127.0.0.1:" .. broker.port } }):wait()
-    assert.not_equal(0, status)
-    assert.truthy(err:lower():find("group", 1, true))
-  end)
 end)
 
 describe("client.connect", function()

@@ -3,13 +3,11 @@
 local brokers = require "spec.support.broker"
 local clients = require "spec.support.client"
 local console_of = require "spec.support.console"
-local process = require "spec.support.process"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
 local socket = require "posix.sys.socket"
 
-local PROGRAM = os.getenv "LUKA_PROGRAM" or "build/luka"
 local wait_until = clients.wait_until
 
 --- Evaluates; what the line returned, plain.
@@ -32,14 +30,6 @@ local function reset(client)
   assert(socket.setsockopt(client.fd, socket.SOL_SOCKET, socket.SO_LINGER, 1, 0))
   client:close()
 end
-
---- Runs a verb of the program, which is librdkafka.
-local function run(broker, input, ...)
-  local status, out, err = process.start({ PROGRAM, ... },
-    { input = input, env = { LUKA_BROKER = "127.0.0.1:" .. broker.port } }):wait()
-  return out, err, status
-end
-
 
 describe("on.request of a console", function()
   local broker, client, console, topic, count
@@ -86,32 +76,6 @@ describe("on.request of a console", function()
     end
     assert.equal(1, value(console, 'off "Fetch"'))
     assert.equal(0, requests.fetch(client, topic).error_code)
-  end)
-
-  it("lets a producer of librdkafka send again what was answered with an error", function()
-    value(console, [[failed = 0 on.request("Produce", function(request)
-      if failed < 2 then
-        failed = failed + 1
-        request:fail("NOT_LEADER_OR_FOLLOWER")
-      end
-    end)]])
-    local _, err, status = run(broker, "hello\n", "produce", topic.name)
-    assert.same({ "", 0 }, { err, status })
-    assert.same({ "hello" }, records.values(requests.fetch_to_end(client, topic, 0)))
-    assert.equal(2, value(console, "failed"))
-  end)
-
-  it("lets clients of librdkafka come by leaders that a Metadata has not told", function()
-    value(console, [[failed = 0 on.request("Metadata", function(request)
-      if failed < 2 and request.client_id:find "consume" then
-        failed = failed + 1
-        request:fail("LEADER_NOT_AVAILABLE")
-      end
-    end)]])
-    requests.append(client, topic, records.batch { records = { "a" } })
-    local out, err, status = run(broker, nil, "consume", topic.name, "--count", "1", "--from", "earliest")
-    assert.same({ "a\n", "", 0 }, { out, err, status })
-    assert.equal(2, value(console, "failed"))
   end)
 
   it("makes a Fetch slow, and no other", function()

@@ -6,7 +6,6 @@ local consoles = require "spec.support.console"
 local configs = require "spec.support.configs"
 local groups = require "spec.support.group"
 local messages = require "spec.unit.record.messages"
-local process = require "spec.support.process"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
@@ -232,21 +231,6 @@ describe("a view", function()
     assert.same({ ["orders.eu"] = { [0] = 0 } }, groups.commit(client, "g", { ["orders.eu"] = { [0] = 3 } }))
     assert.same({ [0] = { offset = 3, metadata = "", code = 0 } }, groups.committed(client, "g")["orders.eu"])
     assert.is_nil(groups.committed(client, "g")["orders"])
-  end)
-
-  it("is read by librdkafka over megabytes without a record, and goes on where its group was", function()
-    local source, noise = requests.create(client, "late"), records.noise(900000, 7)
-    for i = 1, 14 do
-      append(client, source, batch { records = { { key = "us", value = noise }, { key = i == 14 and "eu" or "us", value = "x" } } })
-    end
-    local function consume(...)
-      local line = { brokers.PROGRAM, "consume", "-e", "-g", "rd", ... }
-      local status, out, err = process.start(line, { env = { LUKA_BROKER = "127.0.0.1:" .. broker.port } }):wait()
-      return { out, err, status }
-    end
-    assert.same({ "27 x\n", "", 0 }, consume("-f", "%o %s\\n", "late.view"))
-    assert.same({ "", "", 0 }, consume "late.view")
-    requests.delete(client, source)
   end)
 
   it("can be subscribed to by a group of either protocol, by a regular expression too", function()

@@ -335,7 +335,7 @@ function Shard:close()
   self:stop()
   assert(#self.calls == 0, "requests were not answered")
   C.shard_driver_delete(self.driver)
-  for _, search in ipairs(self.searches) do C.group_search_delete(search) end -- they may outlive it
+  for _, search in ipairs(self.searches) do C.group_search_end(search) end -- they may outlive it
   self.driver, self.shard = nil, nil
 end
 

@@ -7,6 +7,7 @@ local explain = require "luka.config.explain"
 local failure = require "luka.config.failure"
 local globals = require "luka.config.globals"
 local json = require "luka.native.json"
+local load_policies = require("luka.policy.load").load
 local modules = require "luka.sandbox.modules"
 local new_policies = require("luka.config.policies").new
 local new_settings = require("luka.config.settings").new
@@ -43,6 +44,8 @@ local words_of = require "luka.config.words"
 local M = {}
 
 local INT64_MAX = "9223372036854775807"
+
+local AHEAD_SECONDS = ((400 * 24 + 12) * 60 + 31) * 60 + 1
 
 local function add_file(files, path, text)
   files.by_path[path] = { text = text }
@@ -175,6 +178,19 @@ local function is_idle(files)
   return has_text
 end
 
+--- A second evaluation, as those of the threads that are to run its functions, with clocks that are ahead: by so much that
+--- year, month, weekday, half of the day and whether the number of seconds is even are others. What is raised is not
+--- told: nobody says that the configuration has to be good for longer.
+---
+---@return string? message  the configuration is another one each time
+local function evaluate_again(host, policies, is_unsafe)
+  local again = { is_deep = host.is_deep, log = function() end, is_unsafe = is_unsafe, expected = policies.list,
+    seconds_ahead = AHEAD_SECONDS }
+  math.randomseed(0) -- as in a new state
+  local list, message, is_another = load_policies(policies.sources, again)
+  return not list and is_another and failure.one_line(message) or nil
+end
+
 --- Evaluates one configuration.
 ---
 ---@param host luka.Host
@@ -208,6 +224,9 @@ function M.load(host, path, sets, is_debug, wants_report)
     settings:override(sets)
     local result = settings:finish()
     result.warnings = warnings.of(settings)
+    if result.policies and #result.policies.list > 0 then
+      result.again = function() return evaluate_again(host, result.policies, settings.is_unsafe) end
+    end
     if wants_report then
       result.report = function() return json.encode(report.of(settings, result)) end
     end

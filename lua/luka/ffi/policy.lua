@@ -24,12 +24,13 @@ struct luka_policy_call {
   const struct luka_record_view *at;
   double serial;
   const struct luka_record_view *records;
-  int64_t *progress, *stop, running;
+  int64_t *progress;
+  int32_t *stop;
   int32_t *chosen;
   uint8_t *actions;
   const char *topic;
   const uint8_t *found;
-  int32_t count, partitions, partition, found_size, call_ms;
+  int32_t count, partitions, partition, found_size, call_ms, running;
   int32_t index, keys_first, keys_end, keys_size;
   struct luka_policy_key *keys;
   uint8_t *key_bytes;

@@ -27,6 +27,7 @@ local words_of_functions = require "luka.policy.words"
 ---@field globals table<string, any>?  in place of what the sandbox gives: pairs that knows headers
 ---@field is_unsafe boolean?
 ---@field expected luka.PolicyExpected[]  what the checking evaluation found, in its order
+---@field seconds_ahead integer?  by how much clocks are ahead
 
 ---@class (exact) luka.LoadedPolicy
 ---@field kind string
@@ -93,18 +94,39 @@ local function giving_words(list, is_loading)
   return words
 end
 
---- What is not as it was when the configuration was checked; nil: nothing.
-local function difference(list, expected)
-  for i = 1, math.max(#list, #expected) do
-    local is, was = list[i], expected[i]
-    if not is or not was or is.kind ~= was.kind or is.name ~= was.name or type(is.fn) ~= "function"
-      or was.is_compiled ~= nil and is.is_compiled ~= was.is_compiled then
-      local odd = was or is
-      return ("the configuration is another one each time it is evaluated (by time, chance or environment?): %s %s is not "
-        .. "always its function number %d"):format(odd.kind, odd.name, i)
-    end
+--- By what a function is known in all evaluations.
+local function key_of(policy) return ("%s %s"):format(policy.kind, tostring(policy.name)) end
+
+local function difference(policy, what)
+  return ("the configuration is another one each time it is evaluated (by time or chance?): %s is not always %s"):format(
+    key_of(policy), what)
+end
+
+--- Puts functions into the order of the checking evaluation: theirs may be another one, as pairs() goes through a table in
+--- another order in each state. Of several that are called the same the first stays the first.
+---
+---@return luka.LoadedPolicy[]? list
+---@return string? message  what is not as it was when the configuration was checked
+local function arranged(list, expected)
+  local found, taken, out = {}, {}, {}
+  for _, policy in ipairs(list) do
+    local key = key_of(policy)
+    found[key] = found[key] or {}
+    table.insert(found[key], policy)
   end
-  return nil
+  for i, was in ipairs(expected) do
+    local key = key_of(was)
+    taken[key] = (taken[key] or 0) + 1
+    local is = found[key] and found[key][taken[key]]
+    if not is or type(is.fn) ~= "function" then return nil, difference(was, "given") end
+    if was.is_compiled ~= nil and is.is_compiled ~= was.is_compiled then return nil, difference(was, "compiled") end
+    out[i] = is
+  end
+  for _, policy in ipairs(list) do
+    local key = key_of(policy)
+    if #found[key] > (taken[key] or 0) then return nil, difference(policy, "given") end
+  end
+  return out
 end
 
 --- What to say about a name that is nothing.
@@ -145,6 +167,7 @@ end
 ---@param host luka.PolicyHost
 ---@return luka.LoadedPolicy[]? list  by their number, which is that of struct policy plus one
 ---@return string? message  one line
+---@return boolean? is_another  that is because the configuration is another one than it was when it was checked
 function M.load(sources, host)
   environment.seal(host)
   local list, texts = {}, {}
@@ -159,6 +182,10 @@ function M.load(sources, host)
   for name, value in pairs(units) do words[name] = value end
   for name, value in pairs(giving_words(list, function() return is_loading end)) do words[name] = value end
   for name, value in pairs(host.words or {}) do words[name] = value end
+  if host.seconds_ahead then
+    local now = words.now
+    words.now = function() return now() + host.seconds_ahead * 1000 end
+  end
   local bare, unlock = environment.new(host, host.globals or {})
   local env = globals_of(bare, words)
   if host.is_unsafe then unlock() end
@@ -177,9 +204,9 @@ function M.load(sources, host)
   is_loading = false
   shared.ready()
   if not ok then return nil, tostring(err) end
-  local message = difference(list, host.expected)
-  if message then return nil, ("%s: %s"):format(config.path, message) end
-  return list
+  local in_order, message = arranged(list, host.expected)
+  if not in_order then return nil, ("%s: %s"):format(config.path, message), true end
+  return in_order
 end
 
 return M

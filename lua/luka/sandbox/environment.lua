@@ -78,6 +78,14 @@ local function loader(env)
   end
 end
 
+--- Moves clocks on. Dates that are asked for stay as they are.
+local function move_clocks(functions, seconds)
+  local time, date, clock = functions.time, functions.date, functions.clock
+  functions.time = function(of) return of ~= nil and time(of) or time() + seconds end
+  functions.date = function(format, at) return date(format, at or time() + seconds) end
+  functions.clock = function() return clock() + seconds end
+end
+
 --- A view of a table that user code can read and not change.
 ---
 ---@param values table
@@ -118,6 +126,7 @@ function M.new(host, words)
     env[library] = copy
   end
   env.os.date, env.tonumber = watched.date, watched.text(tonumber)
+  if host.seconds_ahead then move_clocks(env.os, host.seconds_ahead) end
   env.coroutine = coroutines.new(host)
   local os_functions = env.os
   for _, library in ipairs(NAMES) do env[library] = M.read_only(env[library], library) end

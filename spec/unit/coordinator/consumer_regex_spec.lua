@@ -225,6 +225,13 @@ describe("a search for the topics of expressions", function()
     assert.equal(0, #s.searches)
   end)
 
+  it("goes with its group when the shard has stopped before it comes back", function()
+    searching("m", "r.*")
+    s:stop()
+    C.group_search_end(table.remove(s.searches))
+    assert.equal(0, #s.searches) -- the end of the shard frees it
+  end)
+
   it("finds nothing for an expression that nobody has any more", function()
     searching("m", "r.*")
     beat(s, "g", "m", 1, { subscribedTopicRegex = "s.*", owned = "" })

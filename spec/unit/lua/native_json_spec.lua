@@ -20,7 +20,8 @@ describe("luka.native.json", function()
 
   --- Runs Lua source that knows `json`; its result as a text, or nil and the message.
   local function run(text)
-    local chunk = ffi.new("struct lua_chunk", { text = 'local json = require "luka.native.json" ' .. text })
+    local source = 'local json = require "luka.native.json" ' .. text -- which the chunk borrows
+    local chunk = ffi.new("struct lua_chunk", { text = source })
     local failure = ffi.new "struct lua_state_failure"
     if C.lua_state_call(state, C.lua_chunk_run, chunk, failure) == 0 then return ffi.string(chunk.result) end
     return nil, (ffi.string(failure.message):gsub("^chunk.lua:1: ", ""))

@@ -40,6 +40,47 @@ describe("functions of config.lua", function()
   end)
 end)
 
+describe("functions that depend on", function()
+  local AT_TWO_TIMES = "config.lua: the configuration is another one each time it is evaluated (by time or chance?): "
+
+  for what, text in pairs {
+    ["the time"] = "if os.time() % 2 == 0 then hook('reload', print) else hook('topic.create', print) end",
+    ["the half of the day"] = "hook(tonumber(os.date '%H') < 12 and 'reload' or 'topic.create', print)",
+    ["the weekday"] = "topic('day-' .. os.date('*t').wday) { transform = print }",
+    ["the year"] = "policy.partitioner('by_' .. os.date '%Y', print)",
+    ["what word now gives"] = "every(now() % 2000 + 1000, print)",
+    ["the processor's time"] = "if os.clock() < 1000 then hook('reload', print) end hook('topic.create', print)",
+    ["chance"] = "math.randomseed(os.time()) policy.partitioner('by_' .. math.random(1e9), print)",
+  } do
+    it(what .. " are refused", function()
+      local result, message = evaluate.text(text)
+      assert.is_nil(result)
+      assert.equal(AT_TWO_TIMES, message:sub(1, #AT_TWO_TIMES))
+      assert.truthy(message:match " is not always given$")
+    end)
+  end
+
+  it("the time only in whether they are compiled are refused", function()
+    local _, message = evaluate.text "topic 'a' { jit = os.time() % 2 == 0, transform = print, partitions = 1 }"
+    assert.equal(AT_TWO_TIMES .. "transform a is not always compiled", message)
+  end)
+
+  for what, text in pairs {
+    ["a given time"] = "if os.date('%Y', 0) == '1970' and os.time { year = 2000, month = 1, day = 1 } < 1e9 then"
+      .. " hook('reload', print) end",
+    ["numbers that are the same in each state"] = "policy.partitioner('by_' .. math.random(1e9), print)",
+    ["a time that is over later"] = ("if os.time() > %d then error 'out of date' end hook('reload', print)"):format(
+      os.time() + 86400),
+  } do
+    it(what .. " are fine", function() assert.equal(1, #load(text).list) end)
+  end
+
+  it("the time in what they do are fine, as settings are", function()
+    local result = evaluate.text "local t = os.time() broker { id = t % 1000 } hook('reload', function() return t end)"
+    assert.is_true(math.abs(result.id - os.time() % 1000) < 60 or result.id < 60)
+  end)
+end)
+
 --- Runs a piece of Lua in a fresh state in which the set has been loaded: `list` are its functions, by number.
 local function in_state(set, piece, options)
   local text = { "local sources, expected = {}, {}\n" }
@@ -174,13 +215,35 @@ describe("another state", function()
 
   it("says that a configuration is another one each time", function()
     local set = load "hook('reload', print) topic 'a' { transform = print }"
-    set.sources[1].text = "topic 'a' { transform = print } hook('reload', print)"
-    assert.truthy(in_state(set, LIST):find("the configuration is another one each time it is evaluated (by time, chance or "
-      .. "environment?): hook reload is not always its function number 1", 1, true))
     set.sources[1].text = "hook('reload', print)"
-    assert.truthy(in_state(set, LIST):find("transform a is not always its function number 2", 1, true))
+    assert.truthy(in_state(set, LIST):find("the configuration is another one each time it is evaluated (by time or chance?): "
+      .. "transform a is not always given", 1, true))
     set.sources[1].text = "hook('reload', print) topic 'a' { transform = print } hook('reload', print)"
-    assert.truthy(in_state(set, LIST):find("hook reload is not always its function number 3", 1, true))
+    assert.truthy(in_state(set, LIST):find("hook reload is not always given", 1, true))
+    set.sources[1].text = "hook('reload', print) topic 'a' { transform = 5 }"
+    assert.truthy(in_state(set, LIST):find("transform a is not always given", 1, true))
+  end)
+
+  it("does not mind that pairs() has another order in each state", function()
+    local set = load [[for name in pairs { a = 1, bb = 1, ccc = 1, d4 = 1, other = 1 } do
+      topic(name, { transform = function() return name end }) end]]
+    local expected = "transform " .. table.concat({ "a", "bb", "ccc", "d4", "other" }, "\ntransform ")
+    for _ = 1, 20 do
+      local seen = {}
+      for line in in_state(set, [[
+        for i, policy in ipairs(list) do list[i] = policy.kind .. " " .. policy.fn() end
+        return table.concat(list, "\n")]]):gmatch "[^\n]+" do seen[#seen + 1] = line end
+      assert.same(set.list, seen)
+      table.sort(seen)
+      assert.equal(expected, table.concat(seen, "\n"))
+    end
+  end)
+
+  it("puts functions into the order that they had when it was checked", function()
+    local set = load "hook('reload', print) topic 'a' { transform = print } hook('reload', print)"
+    local before = in_state(set, LIST)
+    set.sources[1].text = "topic 'a' { transform = print } hook('reload', print) hook('reload', print)"
+    assert.equal(before, in_state(set, LIST))
   end)
 
   it("says what is raised", function()

@@ -10,9 +10,9 @@ local RECORD = {
   "headers_size", "attributes",
 }
 local CALL = {
-  "at", "serial", "records", "progress", "chosen", "actions", "topic", "found", "count", "partitions", "partition",
-  "found_size", "is_rejected", "is_changed", "has_offset", "may_edit", "may_emit", "edited", "find_header", "hash",
-  "set_bytes",
+  "at", "serial", "records", "progress", "stop", "chosen", "actions", "topic", "found", "count", "partitions", "partition",
+  "found_size", "call_ms", "running", "is_rejected", "is_changed", "has_offset", "may_edit", "may_emit", "edited",
+  "find_header", "hash", "set_bytes",
 }
 
 describe("what the compiled state knows of C", function()

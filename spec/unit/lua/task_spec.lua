@@ -54,7 +54,8 @@ describe("a task", function()
 
   --- Runs internal code behind the prelude; its result as a text.
   local function enter(text)
-    local chunk = ffi.new("struct lua_chunk", { text = PRELUDE .. text })
+    local source = PRELUDE .. text -- which the chunk borrows
+    local chunk = ffi.new("struct lua_chunk", { text = source })
     local failure = ffi.new "struct lua_state_failure"
     if C.lua_state_enter(state, C.lua_chunk_enter, chunk, failure) < 0 then
       error(ffi.string(failure.message), 2)

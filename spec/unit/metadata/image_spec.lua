@@ -40,8 +40,8 @@ describe("metadata image", function()
   end
 
   local function broker(id, rack)
-    local endpoints = ffi.new("struct metadata_endpoint[2]")
-    endpoints[0].listener, endpoints[0].protocol, endpoints[0].host, endpoints[0].port = "IN", "PLAINTEXT", "10.0.0." .. id, 9092
+    local endpoints, host = ffi.new("struct metadata_endpoint[2]"), "10.0.0." .. id
+    endpoints[0].listener, endpoints[0].protocol, endpoints[0].host, endpoints[0].port = "IN", "PLAINTEXT", host, 9092
     endpoints[1].listener, endpoints[1].protocol, endpoints[1].host, endpoints[1].port = "OUT", "SSL", "kafka.example", 9093
     return C.metadata_broker_new(id, 77, rack, endpoints, 2)
   end

@@ -38,9 +38,10 @@ describe("views in the metadata image", function()
     for _, each in ipairs(topics or {}) do C.metadata_draft_put_topic(draft, each) end
     for _, name in ipairs(gone or {}) do C.metadata_draft_remove_topic(draft, name) end
     if views then
-      local list = ffi.new("struct topic_view[?]", #views + 1)
+      local list, places = ffi.new("struct topic_view[?]", #views + 1), {}
       for i, view in ipairs(views) do
-        list[i - 1].name, list[i - 1].from, list[i - 1].place = view[1], view[2], "config.lua:" .. i
+        places[i] = "config.lua:" .. i
+        list[i - 1].name, list[i - 1].from, list[i - 1].place = view[1], view[2], places[i]
       end
       C.metadata_draft_set_views(draft, list, #views)
     end

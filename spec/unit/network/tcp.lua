@@ -188,8 +188,8 @@ end
 function Server:stop()
   for _, client in ipairs(self.clients) do client:close() end
   self:wait("connections", 0)
-  local made = self:count "made"
-  M.eventually(function() return self:count "released" == made end, "release of all parts")
+  -- A request that other threads work at may make one yet, whose connection has gone.
+  M.eventually(function() return self:count "released" == self:count "made" end, "release of all parts")
   M.C.echo_delete(self.echo)
 end
 
