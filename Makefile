@@ -80,9 +80,9 @@ OBJ := $(SRC:%.c=$(OUT)/%.o) $(CXX_SRC:%.cc=$(OUT)/%.o) $(GEN_SRC:build/%.c=$(OU
 MAIN_OBJ := $(MAIN:%.c=$(OUT)/%.o)
 SPEC_OBJ := $(patsubst %.c,$(OUT)/%.o,spec/runner.c $(sort $(wildcard spec/support/c/*.c)))
 
-.PHONY: help setup build run test lint docs format bench bench-lua fuzz install clean arm64 stress
+.PHONY: help setup build run test lint docs format bench bench-lua bench-hostile fuzz install clean arm64 stress
 help: ## list these targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 setup: ## install what building and testing need (Debian packages)
 	$(Q)scripts/setup build test
@@ -124,6 +124,11 @@ bench-lua: ## measure what policies on records cost (ROUNDS=5 SECONDS=2 ONLY=pla
 	$(Q)scripts/setup build bench
 	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load"
 	$(Q)LUKA_PROGRAM=$(PROGRAM) $(RUNNER) --run scripts/bench/policies.lua $(OUT) $(ARGS)
+
+bench-hostile: ## measure what others wait for beside functions that mean no good (ROUNDS=1 SECONDS=3 ONLY=alone,hook)
+	$(Q)scripts/setup build bench
+	$(Q)$(MAKE) all-of WANT="$(PROGRAM) $(RUNNER) $(OUT)/load"
+	$(Q)LUKA_PROGRAM=$(PROGRAM) $(RUNNER) --run scripts/bench/hostile.lua $(OUT) $(ARGS)
 
 fuzz: ## a minute of each fuzz target (FUZZ_SECONDS=60)
 	$(Q)scripts/setup clang
