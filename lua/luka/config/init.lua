@@ -207,7 +207,7 @@ function M.load(host, path, sets, is_debug, wants_report)
     end
     settings:override(sets)
     local result = settings:finish()
-    result.warnings = warnings.of(settings)
+    result.warnings = warnings.of(settings, wants_report)
     if wants_report then
       result.report = function() return json.encode(report.of(settings, result)) end
     end
