@@ -183,7 +183,6 @@ void policy_vm_push_natives(struct lua_State *vm, struct policy_call *call);
 void policy_vm_fail(const struct policy_call *call, const struct policy_set *set, const char *text, int32_t index,
                     struct policy_failure *failure);
 
-/// The same for any policy of a set, with `about` saying which one it is, after its kind; leaves `failure->index`
-/// alone.
-void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *about, const char *text,
+/// The same for any policy of a set, called for a topic (policy_title()); leaves `failure->index` alone.
+void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *topic, const char *text,
                         struct policy_failure *failure);

@@ -168,6 +168,38 @@ const char *policy_kind_name(enum policy_kind kind)
   return names[kind];
 }
 
+void policy_title(const struct policy *policy, const char *topic, char *text, size_t size)
+{
+  const char *kind = policy_kind_name(policy->kind);
+  // One of a topic's block, and not one with a name that topics choose.
+  bool is_topics =
+      policy->kind == POLICY_TRANSFORM || policy->kind == POLICY_TRANSFORM_FETCH || policy->kind == POLICY_RETENTION ||
+      policy->kind == POLICY_ARCHIVE ||
+      (policy->kind == POLICY_PARTITIONER && policy->label != NULL && strncmp(policy->label, "topic ", 6) == 0);
+  if (policy->kind == POLICY_PLACEMENT) {
+    snprintf(text, size, "%s of defaults", kind);
+  } else if (policy->kind == POLICY_WHERE) {
+    snprintf(text, size, "%s of view %.249s", kind, policy->name);
+  } else if (is_topics) {
+    snprintf(text, size, "%s of topic %.249s", kind, policy->name);
+  } else if (topic != NULL) {
+    snprintf(text, size, "%s %.249s of topic %.249s", kind, policy->name, topic);
+  } else {
+    snprintf(text, size, "%s %.249s", kind, policy->name);
+  }
+}
+
+void policy_title_at(const struct policy *policy, const char *topic, char *text, size_t size)
+{
+  char title[POLICY_TITLE_SIZE];
+  policy_title(policy, topic, title, sizeof title);
+  if (policy->source == NULL) {
+    snprintf(text, size, "%s", title);
+  } else {
+    snprintf(text, size, "%s (%s:%d)", title, policy->source, policy->line);
+  }
+}
+
 // ---- counts ----
 
 static void policy_error_free(struct epoch_retired *retired)

@@ -292,9 +292,10 @@ static void *runner_run(void *arg)
 static int runner_begin_call(struct policy_job *job, const struct policy *policy, struct policy_failure *failure)
 {
   if (atomic_load_explicit(&policy->counters->is_off, memory_order_relaxed)) {
+    char title[POLICY_TEXT_SIZE - 96];
+    policy_title_at(policy, NULL, title, sizeof title);
     snprintf(failure->text, sizeof failure->text,
-             "%s:%d: the policy is off until the next reload, since too many of its calls did not return",
-             policy->source != NULL ? policy->source : "built in", policy->line);
+             "%s is off until the next reload, since too many of its calls did not return", title);
     failure->index = -1;
     return ERR_SCRIPT;
   }
