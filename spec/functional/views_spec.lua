@@ -201,6 +201,14 @@ describe("a view", function()
     local console = consoles.connect(broker.data .. "/console.sock")
     assert.same({ "orders", false }, { console:eval('topic "orders.eu":describe().view_of').values[1].value,
       console:eval('topic "orders":describe().view_of ~= nil').values[1].value })
+    local list = console:eval('topics "orders"').values[1]
+    assert.same({ "name", "view_of", "partitions", "records", "size_bytes", "configs" }, list.columns)
+    local of = {}
+    for _, row in ipairs(list.rows) do of[row.name] = row.view_of or "none" end
+    assert.same({ orders = "none", ["orders.all"] = "orders", ["orders.eu"] = "orders", ["orders.none"] = "orders" }, of)
+    assert.same({ "orders", 2 }, { console:eval('admin.describe_topic("orders.eu").view_of').values[1].value,
+      console:eval('#admin.describe_topic("orders.eu").partitions').values[1].value })
+    assert.same({ "name", "partitions", "records", "size_bytes", "configs" }, console:eval('topics "sender"').values[1].columns)
     console:close()
   end)
 
