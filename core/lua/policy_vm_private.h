@@ -34,6 +34,9 @@ enum policy_name {
   POLICY_NAME_TOPIC,
   POLICY_NAME_PARTITION,
   POLICY_NAME_OFFSET,
+  POLICY_NAME_PRODUCER_ID,
+  POLICY_NAME_PRODUCER_EPOCH,
+  POLICY_NAME_SEQUENCE,
   POLICY_NAMES,
 };
 
@@ -67,6 +70,8 @@ struct policy_call {
   int (*set_bytes)(struct policy_call *call, int field, const char *bytes, size_t size);
 
   // Not for Lua.
+  const struct batch_header *header; ///< of the batch; NULL: its producer is not known
+
   const struct policy *policy;  ///< that runs
   struct policy_output *output; ///< likewise; NULL: of partitioners
   int64_t made_bytes;           ///< taken of output->limit_bytes
@@ -79,7 +84,7 @@ struct policy_call {
 };
 
 /// Bytes of struct policy_call that LuaJIT is told of.
-#define POLICY_CALL_SHARED_BYTES offsetof(struct policy_call, policy)
+#define POLICY_CALL_SHARED_BYTES offsetof(struct policy_call, header)
 
 enum { POLICY_VM_INTERPRETED, POLICY_VM_COMPILED, POLICY_VM_STATES };
 

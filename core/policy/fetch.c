@@ -44,7 +44,8 @@ static int fail(struct policy_fetch *fetch, const struct policy *policy, int32_t
 static int call(struct policy_fetch *fetch, const struct policy *policy, const struct record_view *records,
                 int32_t count, struct policy_output *output)
 {
-  const struct policy_batch batch = {fetch->topic, fetch->partition, count, records};
+  const struct policy_batch batch = {
+      .topic = fetch->topic, .partition = fetch->partition, .count = count, .records = records};
   const struct batch_iterator *iterator = &fetch->job->scratch->records.iterator;
   *output = (struct policy_output){
       .arena = &fetch->job->scratch->arena,

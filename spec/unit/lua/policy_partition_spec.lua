@@ -47,6 +47,18 @@ for _, jit in ipairs { "", "jit = true, " } do
       assert.same({ 1 }, vm:partition({ { "k", "v", headers = { { "region", "eu" } } } }, 2))
     end)
 
+    it("sees who produces, and the sequence of each record", function()
+      make [[
+        if record.key == "a" then return 0 end
+        error(("%s %s %s"):format(tostring(record.producer_id), tostring(record.producer_epoch), tostring(record.sequence)))
+      ]]
+      local function seen(producer) return (select(2, vm:partition({ "a", "b" }, 2, { producer = producer })):match ": ([^:]*)$") end
+      assert.equal("77 3 5", seen { 77, 3, 4 })
+      assert.equal("77 3 0", seen { 77, 3, 2 ^ 31 - 1 }) -- what comes after the last
+      assert.equal("42 3 5", seen { 2LL ^ 62 + 42 * 2LL ^ 20 + 7, 3, 4 }) -- a share is its client's
+      for _, producer in ipairs { false, { -1, -1, -1 }, { 77, 3, -1 } } do assert.equal("nil nil nil", seen(producer)) end
+    end)
+
     it("sees nil for a null key, a null value and the value of a null header", function()
       make "return record.key == nil and record.value == nil and record.headers.x == nil and #record.headers == 1 and 1 or 0"
       assert.same({ 1 }, vm:partition({ { nil, nil, headers = { { "x" } } } }, 2))
@@ -134,9 +146,9 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["record.key = 'x'"] = "config.lua:2: records can only be changed by a transform",
       ["record.headers.x = 'x'"] = "config.lua:2: records can only be changed by a transform",
       ["return record.kye"] = "config.lua:2: a record has no field kye: it has key, value, headers, timestamp, topic, "
-        .. "partition and offset",
+        .. "partition, offset, producer_id, producer_epoch and sequence",
       ["return record[1]"] = "config.lua:2: a record has no field number: it has key, value, headers, timestamp, topic, "
-        .. "partition and offset",
+        .. "partition, offset, producer_id, producer_epoch and sequence",
       ["emit('x', record)"] = "config.lua:2: emit() is for transforms of what is produced",
       ["reject 'x'"] = "config.lua:2: reject() is for transform and transform_fetch",
       ["coroutine.yield()"] = "config.lua:2: attempt to yield across C-call boundary",
