@@ -17,7 +17,6 @@ enum {
   FETCH_BYTES_MAX = INT32_MAX,   // sizes on the wire are signed 32 bits
   FETCH_UNPACKED_MAX = 64 << 20, // bytes unpacked for one answer; the rest is for the next fetch
   STRETCH_RECORD_MAX = 32,       // bytes of the record in a control batch
-  FETCH_MADE_BYTES = 8 << 20,    // what records made by a policy may have beside twice what they were
 };
 
 /// What becomes of the records of a batch; arrays by index, in the arena.
@@ -50,7 +49,7 @@ static int call(struct policy_fetch *fetch, const struct policy *policy, const s
   *output = (struct policy_output){
       .arena = &fetch->job->scratch->arena,
       .actions = arena_zalloc(&fetch->job->scratch->arena, (size_t)count),
-      .limit_bytes = FETCH_MADE_BYTES + 2 * (int64_t)(iterator->header.size + iterator->unpacked.size),
+      .limit_bytes = POLICY_FETCH_MADE_BYTES + 2 * (int64_t)(iterator->header.size + iterator->unpacked.size),
   };
   TRY(policy_job_transform(fetch->job, fetch->vm, policy, &batch, fetch->client, output, &fetch->failure));
   if (output->reject_count > 0) {

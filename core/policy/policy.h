@@ -85,6 +85,12 @@ struct policy_view {
   int line;                   ///< line of that
 };
 
+/// A partitioner that topics choose by its name.
+struct policy_named {
+  const char *name;            ///< the policy's
+  const struct policy *policy; ///< what has it
+};
+
 /// A file that the configuration consists of, as it was read: all VMs of a set evaluate the same bytes.
 struct policy_source {
   const char *path; ///< as Lua names it
@@ -103,7 +109,7 @@ struct policy_set {
   int policy_count;                    ///< how many
   const struct policy_topic *topics;   ///< sorted by name (bytewise)
   int topic_count;                     ///< how many
-  const struct policy *const *named;   ///< partitioners of the user's by name, sorted (bytewise)
+  const struct policy_named *named;     ///< partitioners of the user's by name, sorted (bytewise)
   int named_count;                     ///< how many
   const struct policy_view *views;     ///< sorted by name (bytewise)
   int view_count;                      ///< how many
