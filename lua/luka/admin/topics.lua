@@ -42,18 +42,18 @@ local function may_be_view(id) return id:byte(7) >= 0x80 and id:byte(7) < 0x90 e
 
 --- Names the topics that views show. Nothing is asked while there are no views.
 local function add_views(call, topics, answers)
-  local resources, by_name = {}, {}
+  local resources, asked = {}, {}
   for i, topic in ipairs(topics) do
     if may_be_view(answers[i].topic_id) then
-      by_name[topic.name] = topic
+      asked[topic.name] = topic
       resources[#resources + 1] = { resource_type = TOPIC, resource_name = topic.name, configuration_keys = { VIEW_FROM } }
     end
   end
   if #resources == 0 then return end
   local answer = call("DescribeConfigs", { include_synonyms = false, include_documentation = false, resources = resources })
   for _, result in ipairs(answer.results) do
-    local config = result.configs[1]
-    if config then by_name[result.resource_name].view_of = config.value end
+    local topic, config = asked[result.resource_name], result.configs[1]
+    if topic and config then topic.view_of = config.value end
   end
 end
 

@@ -176,4 +176,15 @@ function Vm:transform(records, options)
   return out
 end
 
+--- A VM with one function of topic clicks, whose body begins in line 2 of config.lua.
+---
+---@param key string  "transform"
+---@param parameters string  "record"
+---@param jit string  "" or "jit = true, "
+---@param before table?  a VM to close
+function M.make(key, parameters, jit, body, options, before)
+  if before then before:close() end
+  return assert(M.new(('topic "clicks" { %s%s = function(%s)\n%s\nend }'):format(jit, key, parameters, body), options))
+end
+
 return M

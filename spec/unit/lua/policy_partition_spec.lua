@@ -13,10 +13,8 @@ for _, jit in ipairs { "", "jit = true, " } do
       vm = nil
     end)
 
-    --- Its body begins in line 2 of config.lua.
     local function make(body, options)
-      if vm then vm:close() end
-      vm = assert(calls.new(('topic "clicks" { %spartitioner = function(record, n)\n%s\nend }'):format(jit, body), options))
+      vm = calls.make("partitioner", "record, n", jit, body, options, vm)
       return vm
     end
 

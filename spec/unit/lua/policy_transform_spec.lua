@@ -13,10 +13,8 @@ for _, jit in ipairs { "", "jit = true, " } do
       vm = nil
     end)
 
-    --- Its body begins in line 2 of config.lua.
     local function make(body, options)
-      if vm then vm:close() end
-      vm = assert(calls.new(('topic "clicks" { %stransform = function(record)\n%s\nend }'):format(jit, body), options))
+      vm = calls.make("transform", "record", jit, body, options, vm)
       return vm
     end
 
