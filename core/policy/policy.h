@@ -109,7 +109,7 @@ struct policy_set {
   int policy_count;                    ///< how many
   const struct policy_topic *topics;   ///< sorted by name (bytewise)
   int topic_count;                     ///< how many
-  const struct policy_named *named;     ///< partitioners of the user's by name, sorted (bytewise)
+  const struct policy_named *named;    ///< partitioners of the user's by name, sorted (bytewise)
   int named_count;                     ///< how many
   const struct policy_view *views;     ///< sorted by name (bytewise)
   int view_count;                      ///< how many
