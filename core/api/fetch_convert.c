@@ -22,7 +22,6 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "metadata/image.h"
-#include "network/answer_claim.h"
 #include "os/file.h"
 #include "record/batch.h"
 #include "record/down_convert.h"
@@ -49,10 +48,8 @@ struct fetch_converted {
 
 /// The work of one request.
 struct fetch_conversion {
+  struct fetch_made made;        ///< memory for it; the worker's, but for `made.fetch`
   struct pool_job job;           ///< its turn on the pool
-  struct answer_claim claim;     ///< memory for what it makes
-  bool is_listed;                ///< in the worker's list of waiting fetches, so that a drain finds it
-  struct fetch *fetch;           ///< the request; for the worker
   struct fetch_converted *parts; ///< in the order of the answer
   int32_t count;                 ///< how many
   int magic;                     ///< format wanted
@@ -62,21 +59,11 @@ struct fetch_conversion {
   struct record_buffer raw;      ///< bytes read
 };
 
-/// The size of the batch at the start of `raw`; 0 when not even that is there, ERR_CORRUPT_BATCH.
-static int64_t fetch_batch_size(const uint8_t *bytes, size_t size)
-{
-  if (size < BATCH_PREFIX_SIZE) {
-    return 0;
-  }
-  int64_t batch_bytes = batch_size(bytes);
-  return batch_bytes < BATCH_OVERHEAD_SIZE + BATCH_LENGTH_MIN ? ERR_CORRUPT_BATCH : batch_bytes;
-}
-
 /// Whether nobody waits for the answer any more. What is queued behind clients that have gone, or when the broker
 /// stops, would keep the pool for minutes.
 static bool fetch_convert_is_unwanted(const struct fetch_conversion *all)
 {
-  return atomic_load_explicit(&all->fetch->is_unwanted, memory_order_relaxed);
+  return atomic_load_explicit(&all->made.fetch->is_unwanted, memory_order_relaxed);
 }
 
 /// Gives a batch room by its size where max.message.bytes is less now than when it was written.
@@ -212,7 +199,6 @@ static int16_t fetch_convert_error(int result)
 static void fetch_convert_done(struct pool_job *job)
 {
   struct fetch_conversion *all = CONTAINER_OF(job, struct fetch_conversion, job);
-  struct fetch *fetch = all->fetch;
   for (int32_t i = 0; i < all->count; i++) {
     struct fetch_converted *part = &all->parts[i];
     struct fetch_item *item = part->item;
@@ -227,51 +213,27 @@ static void fetch_convert_done(struct pool_job *job)
     }
     log_slice_release(&part->slice);
   }
-  struct answer_claim claim = all->claim;
-  fetch->is_loading = false;
-  fetch_send(fetch);
-  answer_claim_return(&claim); // the answer is counted now, and `all` is gone
+  fetch_made_send(&all->made);
 }
 
-/// Waits for memory no more.
-static void fetch_convert_unlist(struct fetch_conversion *all)
+static void fetch_convert_drop(struct fetch_made *made)
 {
-  if (all->is_listed) {
-    all->is_listed = false;
-    list_remove(&all->fetch->link);
-  }
-}
-
-/// Answers without records.
-static void fetch_convert_give_up(struct fetch_conversion *all)
-{
-  struct fetch *fetch = all->fetch;
+  struct fetch_conversion *all = CONTAINER_OF(made, struct fetch_conversion, made);
   for (int32_t i = 0; i < all->count; i++) {
     log_slice_release(&all->parts[i].slice);
   }
-  answer_claim_return(&all->claim);
-  fetch->is_loading = false;
-  fetch_send(fetch);
 }
 
-static void fetch_convert_granted(struct answer_claim *claim)
+static void fetch_convert_begin(struct fetch_made *made)
 {
-  struct fetch_conversion *all = CONTAINER_OF(claim, struct fetch_conversion, claim);
-  struct request *req = all->fetch->req;
-  fetch_convert_unlist(all);
-  if (req->client == NULL || req->worker->is_draining) {
-    fetch_convert_give_up(all);
-  } else {
-    pool_submit_long(req->api->pool, &all->job, fetch_convert_work, req->worker->loop, fetch_convert_done);
-  }
+  struct fetch_conversion *all = CONTAINER_OF(made, struct fetch_conversion, made);
+  const struct request *req = made->fetch->req;
+  pool_submit_long(req->api->pool, &all->job, fetch_convert_work, req->worker->loop, fetch_convert_done);
 }
 
 void fetch_convert_leave(struct fetch *fetch)
 {
-  fetch_convert_unlist(fetch->conversion);
-  if (answer_claim_leave(&fetch->conversion->claim)) {
-    fetch_convert_give_up(fetch->conversion);
-  }
+  fetch_made_leave(&fetch->conversion->made);
 }
 
 /// What the answer may come to, about: messages of old formats take more than records of today.
@@ -324,7 +286,7 @@ bool fetch_convert(struct fetch *fetch)
   struct request *req = fetch->req;
   struct fetch_conversion *all = arena_zalloc(&req->arena, sizeof *all);
   all->parts = request_array(req, fetch->set->count, sizeof *all->parts);
-  all->fetch = fetch;
+  all->made = (struct fetch_made){.fetch = fetch, .begin = fetch_convert_begin, .drop = fetch_convert_drop};
   all->magic = req->version >= FETCH_TIMESTAMP_VERSION ? 1 : 0;
   all->left_bytes = fetch->max_bytes > 0 ? fetch->max_bytes : 0;
   all->left_work = FETCH_WORK_BYTES;
@@ -338,13 +300,7 @@ bool fetch_convert(struct fetch *fetch)
   if (all->count == 0) {
     return false;
   }
-  fetch->is_loading = true;
   fetch->conversion = all;
-  if (answer_claim_take(&all->claim, req->frame, fetch_convert_size(all), fetch_convert_granted)) {
-    pool_submit_long(req->api->pool, &all->job, fetch_convert_work, req->worker->loop, fetch_convert_done);
-  } else {
-    all->is_listed = true;
-    list_append(&req->worker->waiting, &fetch->link);
-  }
+  fetch_made_start(&all->made, fetch_convert_size(all));
   return true;
 }

@@ -10,7 +10,8 @@
 // others go that way too, so that there is one bound of memory and one turn.
 //
 // What this takes is bounded: a partition gives at most FETCH_POLICY_BYTES of its log at a time (or one batch), what
-// comes of them is about as large at most, and all answers together take their memory before they are made. A
+// comes of them is about as large at most, or twice that and POLICY_FETCH_MADE_BYTES where a function makes records
+// larger, and all answers together take their memory before they are made. A
 // partition whose policy fails has an error that consumers report: POLICY_VIOLATION, or TOPIC_AUTHORIZATION_FAILED
 // where the policy refuses the client. Some of those ask again at once, for ever, so an answer with nothing else is
 // held back for as long as the client would have waited for records, within FETCH_FAILED_MS. A job that never comes
@@ -27,7 +28,6 @@
 #include "event/loop.h"
 #include "log/log.h"
 #include "metadata/image.h"
-#include "network/answer_claim.h"
 #include "network/frame.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -64,15 +64,13 @@ struct fetch_policy_part {
 
 /// The turns of one request, in its arena.
 struct fetch_policy {
-  struct fetch *fetch;              ///< the request
-  struct answer_claim claim;        ///< memory for what is made
+  struct fetch_made made;           ///< memory for what is made, and the request
   struct fetch_policy_part **parts; ///< NULL: done
   int32_t count;                    ///< how many
   int32_t pending;                  ///< not done yet
   int64_t until_ms;                 ///< monotonic time until which an answer of errors alone is held back
   bool has_failed;                  ///< a policy failed
   bool is_held;                     ///< it is being held back
-  bool is_listed;                   ///< in the worker's list of waiting fetches, so that a drain finds it
 };
 
 // --- which fetches
@@ -118,16 +116,6 @@ static int part_find_policies(struct fetch_policy_part *part, const struct polic
   return vm == NULL && (records->where != NULL || records->transform != NULL) ? ERR_SCRIPT : 0;
 }
 
-/// The size of the batch at the start of `bytes`; 0 when not even that is there, ERR_CORRUPT_BATCH.
-static int64_t part_batch_size(const uint8_t *bytes, size_t size)
-{
-  if (size < BATCH_PREFIX_SIZE) {
-    return 0;
-  }
-  int64_t batch_bytes = batch_size(bytes);
-  return batch_bytes < BATCH_OVERHEAD_SIZE + BATCH_LENGTH_MIN ? ERR_CORRUPT_BATCH : batch_bytes;
-}
-
 /// Has the whole batches at `bytes` go through the policies.
 ///
 /// @param[out] done  bytes of those
@@ -136,7 +124,7 @@ static int part_take_chunk(struct fetch_policy_part *part, const uint8_t *bytes,
 {
   size_t at = 0;
   int64_t batch_bytes;
-  while ((batch_bytes = part_batch_size(bytes + at, size - at)) > 0 && (size_t)batch_bytes <= size - at) {
+  while ((batch_bytes = fetch_batch_size(bytes + at, size - at)) > 0 && (size_t)batch_bytes <= size - at) {
     if (atomic_load_explicit(&part->is_unwanted, memory_order_relaxed)) {
       return 0;
     }
@@ -170,7 +158,7 @@ static int part_take_slice(struct fetch_policy_part *part)
     left -= (int64_t)done;
     wanted = FETCH_CHUNK_BYTES;
     if (done == 0) {
-      wanted = part_batch_size(part->raw.bytes, size);
+      wanted = fetch_batch_size(part->raw.bytes, size);
       if (wanted == 0 || wanted > left) {
         break; // a piece of a batch
       }
@@ -251,7 +239,7 @@ static void part_take_result(struct fetch_policy_part *part)
 /// Keeps the answer to what the client takes: policies may have made records larger. @return bytes of records
 static int64_t policy_fit(struct fetch_policy *all)
 {
-  struct fetch *fetch = all->fetch;
+  struct fetch *fetch = all->made.fetch;
   int64_t total = 0;
   LIST_EACH(&fetch->set->ready, node) {
     struct fetch_item *item = CONTAINER_OF(node, struct fetch_item, link);
@@ -268,30 +256,12 @@ static int64_t policy_fit(struct fetch_policy *all)
   return total;
 }
 
-static void policy_send(struct fetch_policy *all)
-{
-  struct fetch *fetch = all->fetch;
-  struct answer_claim claim = all->claim;
-  fetch->is_loading = false;
-  fetch_send(fetch);
-  answer_claim_return(&claim); // the answer is counted now, and `all` is gone
-}
-
-/// Waits no more, for memory or until an answer of errors has been held back for long enough.
-static void policy_unlist(struct fetch_policy *all)
-{
-  if (all->is_listed) {
-    all->is_listed = false;
-    list_remove(&all->fetch->link);
-  }
-}
-
 static void policy_let_go(struct fetch_policy *all)
 {
-  timer_stop(all->fetch->req->worker->loop, &all->fetch->timer);
+  timer_stop(all->made.fetch->req->worker->loop, &all->made.fetch->timer);
   all->is_held = false;
-  policy_unlist(all);
-  policy_send(all);
+  fetch_made_unlist(&all->made);
+  fetch_made_send(&all->made);
 }
 
 static void policy_held(struct timer *timer)
@@ -302,17 +272,16 @@ static void policy_held(struct timer *timer)
 /// All turns are done.
 static void policy_finish(struct fetch_policy *all)
 {
-  struct fetch *fetch = all->fetch;
+  struct fetch *fetch = all->made.fetch;
   const struct request *req = fetch->req;
   int64_t left_ms = all->until_ms - clock_mono_ms();
   int64_t bytes = policy_fit(all);
   if (!all->has_failed || bytes > 0 || left_ms <= 0 || req->client == NULL || req->worker->is_draining) {
-    policy_send(all);
+    fetch_made_send(&all->made);
     return;
   }
   all->is_held = true;
-  all->is_listed = true;
-  list_append(&req->worker->waiting, &fetch->link);
+  fetch_made_list(&all->made);
   timer_start(req->worker->loop, &fetch->timer, left_ms, policy_held);
 }
 
@@ -351,37 +320,22 @@ static void part_returned(struct policy_job *job)
 // --- beginning
 // ---------------------------------------------------------------------------------------------------------
 
-/// Answers without records.
-static void policy_give_up(struct fetch_policy *all)
+static void policy_drop(struct fetch_made *made)
 {
-  struct fetch *fetch = all->fetch;
+  struct fetch_policy *all = CONTAINER_OF(made, struct fetch_policy, made);
   for (int32_t i = 0; i < all->count; i++) {
     part_delete(all->parts[i]);
   }
-  answer_claim_return(&all->claim);
-  fetch->is_loading = false;
-  fetch_send(fetch);
 }
 
-static void policy_submit(struct fetch_policy *all)
+static void policy_begin(struct fetch_made *made)
 {
-  struct policy_runners *runners = all->fetch->req->api->runners;
+  struct fetch_policy *all = CONTAINER_OF(made, struct fetch_policy, made);
+  struct policy_runners *runners = made->fetch->req->api->runners;
   all->pending = all->count;
   for (int32_t i = 0; i < all->count; i++) {
     const struct partition *part = all->parts[i]->item->part;
     policy_runners_submit(runners, &part->topic_id, part->index, &all->parts[i]->job);
-  }
-}
-
-static void policy_granted(struct answer_claim *claim)
-{
-  struct fetch_policy *all = CONTAINER_OF(claim, struct fetch_policy, claim);
-  const struct request *req = all->fetch->req;
-  policy_unlist(all);
-  if (req->client == NULL || req->worker->is_draining) {
-    policy_give_up(all);
-  } else {
-    policy_submit(all);
   }
 }
 
@@ -392,9 +346,7 @@ void fetch_policy_leave(struct fetch *fetch)
     policy_let_go(all);
     return;
   }
-  policy_unlist(all);
-  if (answer_claim_leave(&all->claim)) {
-    policy_give_up(all);
+  if (fetch_made_leave(&all->made)) {
     return;
   }
   for (int32_t i = 0; i < all->count; i++) {
@@ -417,7 +369,7 @@ static void part_name_client(struct fetch_policy_part *part, const struct fetch 
 /// Readies a turn: takes the item's slice over.
 static void part_new(struct fetch_policy *all, const struct metadata_topic *topic, struct fetch_item *item)
 {
-  struct fetch *fetch = all->fetch;
+  struct fetch *fetch = all->made.fetch;
   int16_t version = fetch->req->version;
   struct fetch_policy_part *part = mem_zalloc(sizeof *part);
   part->job.reply = fetch->req->worker->loop;
@@ -455,6 +407,15 @@ static void part_new(struct fetch_policy *all, const struct metadata_topic *topi
   all->parts[all->count++] = part;
 }
 
+/// What a turn may come to, about: a view has less than is stored, but functions may make records larger.
+static int64_t part_bytes(const struct fetch_policy_part *part, const struct api *api)
+{
+  int64_t limit = (int64_t)part->records.limit_bytes;
+  const char *topic = part->records.topic;
+  const struct policy_topic *policies = policy_set_topic(policy_cache_get(api->policies), topic, strlen(topic));
+  return policies != NULL && policies->transform_fetch != NULL ? 2 * limit + POLICY_FETCH_MADE_BYTES : limit;
+}
+
 /// Whether a topic is still the one that was read for an item: the image may be another one by now, where a view has
 /// gone, or has another source. Otherwise the item has its error, and never the records of what it was.
 static bool policy_is_same_topic(const struct metadata_topic *topic, struct fetch_item *item)
@@ -473,7 +434,7 @@ bool fetch_policy(struct fetch *fetch)
   bool is_old = req->version < FETCH_BATCH_VERSION;
   struct fetch_policy *all = arena_zalloc(&req->arena, sizeof *all);
   int64_t until_ms = clock_mono_ms() + FETCH_FAILED_MS;
-  all->fetch = fetch;
+  all->made = (struct fetch_made){.fetch = fetch, .begin = policy_begin, .drop = policy_drop};
   all->until_ms = fetch->deadline_ms < until_ms ? fetch->deadline_ms : until_ms;
   all->parts = request_array(req, fetch->set->count, sizeof(struct fetch_policy_part *));
   const struct metadata_image *image = metadata_cache_get(req->api->metadata);
@@ -489,19 +450,13 @@ bool fetch_policy(struct fetch *fetch)
     }
     if (item->error == WIRE_NONE && item->read.slice.length > 0 && policy_is_same_topic(topic, item)) {
       part_new(all, topic, item);
-      bytes += (int64_t)all->parts[all->count - 1]->records.limit_bytes;
+      bytes += part_bytes(all->parts[all->count - 1], req->api);
     }
   }
   if (all->count == 0) {
     return false;
   }
-  fetch->is_loading = true;
   fetch->policy = all;
-  if (answer_claim_take(&all->claim, req->frame, bytes, policy_granted)) {
-    policy_submit(all);
-  } else {
-    all->is_listed = true;
-    list_append(&req->worker->waiting, &fetch->link);
-  }
+  fetch_made_start(&all->made, bytes);
   return true;
 }

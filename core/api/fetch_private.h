@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fetch in five parts: fetch_session.c keeps which partitions a client reads and decides which of them a request is
+// A fetch in six parts: fetch_session.c keeps which partitions a client reads and decides which of them a request is
 // about, fetch.c reads them, waits and reads again, fetch_policy.c has runners take what policies want to see through
-// them, fetch_convert.c has the pool convert what old clients get, fetch_response.c makes the answer. All of it belongs
-// to one worker.
+// them, fetch_convert.c has the pool convert what old clients get, both with fetch_made.c for their memory,
+// fetch_response.c makes the answer. All of it belongs to one worker.
 #pragma once
 
 #include <stdatomic.h>
@@ -14,6 +14,7 @@
 #include "base/uuid.h"
 #include "event/pool.h"
 #include "event/timer.h"
+#include "network/answer_claim.h"
 #include "replica/read.h"
 #include "replica/watch.h"
 #include "wire/types.h"
@@ -159,6 +160,35 @@ void fetch_send(struct fetch *fetch);
 
 /// The topic of an item, by its name or id; NULL: there is none.
 const struct metadata_topic *fetch_topic(const struct metadata_image *image, const struct fetch_item *item);
+
+// ---- fetch_made.c ----
+
+/// An answer that is made in memory. Embed it in what makes it, in the request's arena; the worker's.
+struct fetch_made {
+  struct answer_claim claim;              ///< memory for what is made
+  struct fetch *fetch;                    ///< the request
+  void (*begin)(struct fetch_made *made); ///< there is memory: makes it; fetch_made_send() ends that
+  void (*drop)(struct fetch_made *made);  ///< it will not be made: frees what it would have been made of
+  bool is_listed;                         ///< in the worker's list of waiting fetches, so that a drain finds it
+};
+
+/// Begins, now or once there are that many bytes of memory for it.
+void fetch_made_start(struct fetch_made *made, int64_t bytes);
+
+/// Nobody waits for it any more, or the server drains: it leaves the line for memory.
+///
+/// @return false: it was in none; otherwise the fetch is gone
+bool fetch_made_leave(struct fetch_made *made);
+
+/// Sends the answer; the fetch is gone afterwards.
+void fetch_made_send(struct fetch_made *made);
+
+/// Has a drain find the fetch while it waits for something else, and no more.
+void fetch_made_list(struct fetch_made *made);
+void fetch_made_unlist(struct fetch_made *made);
+
+/// The size of the batch at the start of what was read; 0 when not even that is there, ERR_CORRUPT_BATCH. Any thread.
+int64_t fetch_batch_size(const uint8_t *bytes, size_t size);
 
 // ---- fetch_policy.c ----
 

@@ -98,6 +98,9 @@ static void command_announce(const struct lua_cli_serve *serve, const struct bro
   const char *sets = serve->set_count > 0 ? " and --set" : "";
   if (serve->path == NULL) {
     slog_info("no configuration file%s", serve->set_count > 0 ? ", but --set" : ": all is default");
+    if (access("config.lua", F_OK) == 0) {
+      slog_info("./config.lua is there, and not used: `luka serve config.lua` starts with it");
+    }
   } else if (options_real_path(serve->path, &file) == 0) {
     slog_info("configuration: %s%s", file, sets);
   }

@@ -378,6 +378,15 @@ int controller_check_views(const struct metadata_image *image)
               : 0;
 }
 
+void controller_warn_views(const struct metadata_image *image)
+{
+  int32_t at = 0;
+  for (const struct topic_view *view; (view = metadata_image_lost_view(image, &at)) != NULL;) {
+    slog_warn("%s: view \"%s\" shows topic \"%s\", which is not there: the view is when the topic is created",
+              view->place, view->name, view->from);
+  }
+}
+
 void controller_publish(struct controller *controller, struct metadata_image *image)
 {
   const struct controller_hooks *hooks = &controller->settings.hooks;

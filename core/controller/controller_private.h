@@ -77,6 +77,9 @@ void controller_set_config(struct controller *controller, struct broker_config *
 /// @return 0, ERR_CONFIG (a topic has the name of a view, error_set() has the place)
 int controller_check_views(const struct metadata_image *image);
 
+/// Logs which views of an image that is about to be published are not there, for want of their topics.
+void controller_warn_views(const struct metadata_image *image);
+
 /// Publishes an image (taken) and tells who wants to know.
 void controller_publish(struct controller *controller, struct metadata_image *image);
 

@@ -456,6 +456,7 @@ static void open_added(struct loader *loader)
 static void publish(struct controller *controller)
 {
   struct loader *loader = controller->loader;
+  controller_warn_views(loader->image);
   controller_publish(controller, loader->image);
   loader->image = NULL;
   end(loader, 0);

@@ -239,6 +239,7 @@ static void configured(struct controller *controller)
   reload->after = work->config;
   controller_set_config(controller, work->config);
   work->config = NULL;
+  controller_warn_views(work->image);
   controller_publish(controller, work->image);
   work->image = NULL;
   controller_finish(controller);

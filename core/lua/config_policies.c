@@ -126,10 +126,11 @@ static void policies_take_topics(lua_State *vm, struct config_policies *made)
 
 static void policies_take_named(lua_State *vm, struct config_policies *made)
 {
-  const struct policy **named = policies_list(vm, made, "named", sizeof *named, &made->set.named_count);
+  struct policy_named *named = policies_list(vm, made, "named", sizeof *named, &made->set.named_count);
   for (int i = 0; i < made->set.named_count; i++) {
     lua_rawgeti(vm, -1, i + 1);
-    named[i] = policies_numbered(vm, made, "number");
+    named[i].policy = policies_numbered(vm, made, "number");
+    named[i].name = named[i].policy->name;
     lua_pop(vm, 1);
   }
   lua_pop(vm, 1);

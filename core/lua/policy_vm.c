@@ -380,6 +380,7 @@ static void vm_begin(struct lua_policy_vm *vm, const struct policy *policy, cons
   call->topic = batch->topic;
   call->partition = batch->partition;
   call->records = batch->records;
+  call->header = batch->header;
   call->count = batch->count;
   call->is_rejected = false;
   call->is_changed = false;

@@ -9,8 +9,7 @@
 #include "lua/policy_vm_private.h"
 
 enum {
-  FAILURE_PATH_MAX = 200,  ///< bytes of a file's name
-  FAILURE_ABOUT_MAX = 400, ///< bytes that say which policy it is
+  FAILURE_PATH_MAX = 200, ///< bytes of a file's name
 };
 
 /// Cuts a text behind `size` bytes, or before the character that is cut by that.
@@ -101,7 +100,7 @@ static const char *failure_skip_place(const char *text)
   return end[0] == ':' && end[1] == ' ' ? end + 2 : text;
 }
 
-void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *about, const char *text,
+void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *topic, const char *text,
                         struct policy_failure *failure)
 {
   char place[FAILURE_PATH_MAX + 16];
@@ -113,8 +112,10 @@ void policy_vm_describe(const struct policy_set *set, const struct policy *polic
     snprintf(place, sizeof place, "%.*s:%d: ", FAILURE_PATH_MAX, source, policy->line);
     rest = failure_skip_place(text);
   }
-  char line[FAILURE_ABOUT_MAX + sizeof place + LUA_STATE_TEXT_SIZE + 64];
-  snprintf(line, sizeof line, "%s %.*s: %s%s", policy_kind_name(policy->kind), FAILURE_ABOUT_MAX, about, place, rest);
+  char title[POLICY_TITLE_SIZE];
+  char line[sizeof title + sizeof place + LUA_STATE_TEXT_SIZE + 64];
+  policy_title(policy, topic, title, sizeof title);
+  snprintf(line, sizeof line, "%s: %s%s", title, place, rest);
   failure_cut(line, sizeof failure->text - 1);
   failure_clean(line);
   snprintf(failure->text, sizeof failure->text, "%s", line);
@@ -123,15 +124,6 @@ void policy_vm_describe(const struct policy_set *set, const struct policy *polic
 void policy_vm_fail(const struct policy_call *call, const struct policy_set *set, const char *text, int32_t index,
                     struct policy_failure *failure)
 {
-  const struct policy *policy = call->policy;
-  char about[FAILURE_ABOUT_MAX] = "";
-  if (policy->kind == POLICY_WHERE) {
-    snprintf(about, sizeof about, "of view %.249s", policy->name);
-  } else if (strcmp(policy->name, call->topic) == 0) {
-    snprintf(about, sizeof about, "of topic %.249s", policy->name);
-  } else {
-    snprintf(about, sizeof about, "%.100s of topic %.249s", policy->name, call->topic);
-  }
-  policy_vm_describe(set, policy, about, text, failure);
+  policy_vm_describe(set, call->policy, call->topic, text, failure);
   failure->index = index;
 }

@@ -36,6 +36,9 @@ enum policy_name {
   POLICY_NAME_TOPIC,
   POLICY_NAME_PARTITION,
   POLICY_NAME_OFFSET,
+  POLICY_NAME_PRODUCER_ID,
+  POLICY_NAME_PRODUCER_EPOCH,
+  POLICY_NAME_SEQUENCE,
   POLICY_NAMES,
 };
 
@@ -83,6 +86,8 @@ struct policy_call {
   int32_t (*gather_keys)(struct policy_call *call);
 
   // Not for Lua.
+  const struct batch_header *header; ///< of the batch; NULL: its producer is not known
+
   const struct policy *policy;  ///< that runs
   struct policy_output *output; ///< likewise; NULL: of partitioners
   int64_t made_bytes;           ///< taken of output->limit_bytes
@@ -97,7 +102,7 @@ struct policy_call {
 };
 
 /// Bytes of struct policy_call that LuaJIT is told of.
-#define POLICY_CALL_SHARED_BYTES offsetof(struct policy_call, policy)
+#define POLICY_CALL_SHARED_BYTES offsetof(struct policy_call, header)
 
 enum { POLICY_VM_INTERPRETED, POLICY_VM_COMPILED, POLICY_VM_STATES };
 
@@ -214,7 +219,6 @@ void policy_vm_push_natives(struct lua_State *vm, struct policy_call *call);
 void policy_vm_fail(const struct policy_call *call, const struct policy_set *set, const char *text, int32_t index,
                     struct policy_failure *failure);
 
-/// The same for any policy of a set, with `about` saying which one it is, after its kind; leaves `failure->index`
-/// alone.
-void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *about, const char *text,
+/// The same for any policy of a set, called for a topic (policy_title()); leaves `failure->index` alone.
+void policy_vm_describe(const struct policy_set *set, const struct policy *policy, const char *topic, const char *text,
                         struct policy_failure *failure);

@@ -10,6 +10,7 @@
 #include "lua/policy_vm_private.h"
 #include "lua/value.h"
 #include "record/batch.h"
+#include "record/split.h"
 
 /// What a record object holds, and one of headers.
 struct record_ref {
@@ -17,10 +18,16 @@ struct record_ref {
 };
 
 static const char *const record_names[POLICY_NAMES] = {
-    [POLICY_NAME_KEY] = "key",         [POLICY_NAME_VALUE] = "value",
-    [POLICY_NAME_HEADERS] = "headers", [POLICY_NAME_TIMESTAMP] = "timestamp",
-    [POLICY_NAME_TOPIC] = "topic",     [POLICY_NAME_PARTITION] = "partition",
+    [POLICY_NAME_KEY] = "key",
+    [POLICY_NAME_VALUE] = "value",
+    [POLICY_NAME_HEADERS] = "headers",
+    [POLICY_NAME_TIMESTAMP] = "timestamp",
+    [POLICY_NAME_TOPIC] = "topic",
+    [POLICY_NAME_PARTITION] = "partition",
     [POLICY_NAME_OFFSET] = "offset",
+    [POLICY_NAME_PRODUCER_ID] = "producer_id",
+    [POLICY_NAME_PRODUCER_EPOCH] = "producer_epoch",
+    [POLICY_NAME_SEQUENCE] = "sequence",
 };
 
 /// Upvalues of the functions of both metatables.
@@ -149,8 +156,28 @@ static enum policy_name record_name(lua_State *vm)
     return (enum policy_name)(name - 1);
   }
   const char *shown = lua_type(vm, 2) == LUA_TSTRING ? lua_tostring(vm, 2) : luaL_typename(vm, 2);
-  luaL_error(vm, "a record has no field %s: it has key, value, headers, timestamp, topic, partition and offset", shown);
+  luaL_error(vm,
+             "a record has no field %s: it has key, value, headers, timestamp, topic, partition, offset, producer_id, "
+             "producer_epoch and sequence",
+             shown);
   return POLICY_NAME_KEY; // not reached: luaL_error() does not return
+}
+
+/// What the batch says of its producer: nothing but nil when that is not idempotent. Of a share of a batch it is the
+/// client that sent the whole.
+static void record_push_producer(lua_State *vm, const struct policy_call *call, enum policy_name name)
+{
+  const struct batch_header *header = call->header;
+  if (header == NULL || header->producer_id < 0 || header->base_sequence < 0) {
+    lua_pushnil(vm);
+  } else if (name == POLICY_NAME_PRODUCER_ID) {
+    lua_value_push_int64(vm, batch_client_producer_id(header->producer_id));
+  } else if (name == POLICY_NAME_PRODUCER_EPOCH) {
+    lua_pushinteger(vm, header->producer_epoch);
+  } else {
+    uint64_t delta = (uint64_t)call->at->offset - (uint64_t)header->base_offset;
+    lua_pushinteger(vm, (lua_Integer)(((uint64_t)header->base_sequence + delta) & INT32_MAX)); // after the last comes 0
+  }
 }
 
 /// record[name]
@@ -158,7 +185,8 @@ static int record_get(lua_State *vm)
 {
   const struct policy_call *call = record_check(vm);
   const struct record_view *at = call->at;
-  switch (record_name(vm)) {
+  enum policy_name name = record_name(vm);
+  switch (name) {
     case POLICY_NAME_KEY:
       record_push_bytes(vm, at->key, at->key_size);
       break;
@@ -176,6 +204,11 @@ static int record_get(lua_State *vm)
       break;
     case POLICY_NAME_PARTITION:
       lua_pushinteger(vm, call->partition);
+      break;
+    case POLICY_NAME_PRODUCER_ID:
+    case POLICY_NAME_PRODUCER_EPOCH:
+    case POLICY_NAME_SEQUENCE:
+      record_push_producer(vm, call, name);
       break;
     default:
       if (call->has_offset) {

@@ -183,17 +183,68 @@ static const char *event_read_field(lua_State *vm, struct hook_event *event, str
   return NULL;
 }
 
+/// Whether the value on top of the stack is what functions were given, in all its entries.
+static bool event_is_same(lua_State *vm, const struct hook_field *field)
+{
+  event_push_field(vm, field);
+  bool is_same = lua_rawequal(vm, -1, -2);
+  if (!is_same && lua_istable(vm, -1) && lua_istable(vm, -2)) {
+    int given = lua_gettop(vm);
+    int is = given - 1;
+    int64_t left = 0; // entries that are there and have not been found yet
+    for (lua_pushnil(vm); lua_next(vm, given) != 0; lua_pop(vm, 1)) {
+      left++;
+    }
+    is_same = true;
+    for (lua_pushnil(vm); is_same && lua_next(vm, is) != 0; lua_pop(vm, 1)) {
+      lua_pushvalue(vm, -2);
+      lua_rawget(vm, given);
+      is_same = lua_rawequal(vm, -1, -2);
+      lua_pop(vm, 1);
+      left--;
+    }
+    is_same = is_same && left == 0;
+    lua_settop(vm, given);
+  }
+  lua_pop(vm, 1);
+  return is_same;
+}
+
+/// What to say of a field that a function has changed, and may not.
+static void event_refuse(const struct hook_event *event, const struct hook_field *field, char *text)
+{
+  const char *open[HOOK_FIELDS_MAX];
+  int count = 0;
+  for (int i = 0; i < event->field_count; i++) {
+    if (event->fields[i].is_open) {
+      open[count++] = event->fields[i].name;
+    }
+  }
+  int length = snprintf(text, POLICY_TEXT_SIZE, "%s cannot be changed, %s", field->name,
+                        count == 0 ? "and nothing else of it can" : "only ");
+  for (int i = 0; i < count; i++) {
+    const char *before = i == 0 ? "" : i + 1 < count ? ", " : " and ";
+    length += snprintf(text + length, (size_t)(POLICY_TEXT_SIZE - length), "%s%s", before, open[i]);
+  }
+}
+
 bool script_read_event(struct lua_State *vm, int place, struct hook_event *event, char *text)
 {
   int64_t room = EVENT_BYTES_MAX;
-  luaL_checkstack(vm, 6, "too deep");
+  luaL_checkstack(vm, 12, "too deep");
   for (int i = 0; i < event->field_count; i++) {
     struct hook_field *field = &event->fields[i];
-    if (!field->is_open) {
-      continue;
-    }
     lua_pushstring(vm, field->name);
     lua_rawget(vm, place);
+    if (!field->is_open) {
+      bool is_same = event_is_same(vm, field);
+      lua_pop(vm, 1);
+      if (!is_same) {
+        event_refuse(event, field, text);
+        return false;
+      }
+      continue;
+    }
     const char *wrong = event_read_field(vm, event, field, &room);
     lua_pop(vm, 1);
     if (wrong != NULL) {

@@ -395,7 +395,7 @@ static int script_native_counted(lua_State *vm)
     return 0;
   }
   struct policy_failure failure;
-  policy_vm_describe(set, policy, policy->kind == POLICY_PLACEMENT ? "of defaults" : policy->name, error, &failure);
+  policy_vm_describe(set, policy, NULL, error, &failure);
   policy_count(policy, 1, ns, failure.text);
   lua_pushstring(vm, failure.text);
   return 1;

@@ -142,7 +142,8 @@ void script_free_policies(struct script *script);
 /// Pushes an event as a table.
 void script_push_event(struct lua_State *vm, const struct hook_event *event);
 
-/// Reads open fields back from the table at a place of the stack.
+/// Reads open fields back from the table at a place of the stack. Others have to be what they were: a function that
+/// changes one would be ignored without a word otherwise.
 ///
 /// @param[out] text  what is wrong, POLICY_TEXT_SIZE bytes
 /// @return whether all of them are what they have to be

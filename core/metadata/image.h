@@ -160,6 +160,11 @@ const struct topic_view *metadata_image_view(const struct metadata_image *image,
 /// The first defined view in whose way a topic is; NULL: there is none.
 const struct topic_view *metadata_image_hidden_view(const struct metadata_image *image);
 
+/// A defined view that is not there, as the topic that it shows is not; NULL: none is left.
+///
+/// @param[in,out] at  where to look on; 0 at first
+const struct topic_view *metadata_image_lost_view(const struct metadata_image *image, int32_t *at);
+
 const struct metadata_broker *metadata_image_broker(const struct metadata_image *image, int32_t id);
 
 /// Finds what is set on a group, a subscription or a user; the name may be any bytes. NULL: nothing is.

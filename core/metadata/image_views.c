@@ -106,6 +106,17 @@ const struct topic_view *metadata_image_hidden_view(const struct metadata_image 
   return NULL;
 }
 
+const struct topic_view *metadata_image_lost_view(const struct metadata_image *image, int32_t *at)
+{
+  while (image->views && *at < image->views->count) {
+    const struct topic_view *view = &image->views->items[(*at)++];
+    if (!metadata_image_topic(image, view->name, strlen(view->name))) {
+      return view;
+    }
+  }
+  return NULL;
+}
+
 // ---- topics of views ----
 
 /// An id that stays as long as name and source do: clients remember ids of topics, and offsets of groups end with them.

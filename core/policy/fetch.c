@@ -17,7 +17,6 @@ enum {
   FETCH_BYTES_MAX = INT32_MAX,   // sizes on the wire are signed 32 bits
   FETCH_UNPACKED_MAX = 64 << 20, // bytes unpacked for one answer; the rest is for the next fetch
   STRETCH_RECORD_MAX = 32,       // bytes of the record in a control batch
-  FETCH_MADE_BYTES = 8 << 20,    // what records made by a policy may have beside twice what they were
 };
 
 /// What becomes of the records of a batch; arrays by index, in the arena.
@@ -30,30 +29,31 @@ struct fetch_decision {
 // --- asking the policies ---------------------------------------------------------------------------------------------
 
 /// A policy that did what it may not do here.
-static int fail(struct policy_fetch *fetch, const struct policy *policy, const char *word, int32_t index,
-                const char *what)
+static int fail(struct policy_fetch *fetch, const struct policy *policy, int32_t index, const char *what)
 {
-  snprintf(fetch->failure.text, sizeof fetch->failure.text, "%s of %s (%s:%d): %s", word, policy->name,
-           policy->source != NULL ? policy->source : "built in", policy->line, what);
+  char title[POLICY_TEXT_SIZE - 128];
+  policy_title_at(policy, NULL, title, sizeof title);
+  snprintf(fetch->failure.text, sizeof fetch->failure.text, "%s: %s", title, what);
   fetch->failure.index = index;
   policy_count(policy, 0, 0, fetch->failure.text);
   return error_set(ERR_SCRIPT, "%s", fetch->failure.text);
 }
 
 /// Calls a policy with records.
-static int call(struct policy_fetch *fetch, const struct policy *policy, const char *word,
-                const struct record_view *records, int32_t count, struct policy_output *output)
+static int call(struct policy_fetch *fetch, const struct policy *policy, const struct record_view *records,
+                int32_t count, struct policy_output *output)
 {
-  const struct policy_batch batch = {fetch->topic, fetch->partition, count, records};
+  const struct policy_batch batch = {
+      .topic = fetch->topic, .partition = fetch->partition, .count = count, .records = records};
   const struct batch_iterator *iterator = &fetch->job->scratch->records.iterator;
   *output = (struct policy_output){
       .arena = &fetch->job->scratch->arena,
       .actions = arena_zalloc(&fetch->job->scratch->arena, (size_t)count),
-      .limit_bytes = FETCH_MADE_BYTES + 2 * (int64_t)(iterator->header.size + iterator->unpacked.size),
+      .limit_bytes = POLICY_FETCH_MADE_BYTES + 2 * (int64_t)(iterator->header.size + iterator->unpacked.size),
   };
   TRY(policy_job_transform(fetch->job, fetch->vm, policy, &batch, fetch->client, output, &fetch->failure));
   if (output->reject_count > 0) {
-    fail(fetch, policy, word, output->rejects[0].index, output->rejects[0].text);
+    fail(fetch, policy, output->rejects[0].index, output->rejects[0].text);
     return ERR_PERMISSION;
   }
   return 0;
@@ -63,10 +63,10 @@ static int ask_where(struct policy_fetch *fetch, struct fetch_decision *decision
 {
   struct policy_output output;
   int32_t count = fetch->job->scratch->records.count;
-  TRY(call(fetch, fetch->where, "view", fetch->job->scratch->records.records, count, &output));
+  TRY(call(fetch, fetch->where, fetch->job->scratch->records.records, count, &output));
   for (int32_t i = 0; i < count; i++) {
     if (output.actions[i] != POLICY_KEEP && output.actions[i] != POLICY_DROP) {
-      return fail(fetch, fetch->where, "view", i, "records can be shown or not, and not changed");
+      return fail(fetch, fetch->where, i, "records can be shown or not, and not changed");
     }
     decision->is_gone[i] = output.actions[i] == POLICY_DROP;
     decision->gone_count += decision->is_gone[i];
@@ -109,7 +109,7 @@ static int take_action(struct policy_fetch *fetch, const struct policy_output *o
       decision->edits[place] = make_edit(fetch, &output->replaced[index]);
       return 0;
     default:
-      return fail(fetch, fetch->transform, "transform_fetch", place, "records can be shown, changed or dropped");
+      return fail(fetch, fetch->transform, place, "records can be shown, changed or dropped");
   }
 }
 
@@ -133,9 +133,9 @@ static int ask_transform(struct policy_fetch *fetch, struct fetch_decision *deci
     left = copies;
   }
   struct policy_output output;
-  TRY(call(fetch, fetch->transform, "transform_fetch", left, count, &output));
+  TRY(call(fetch, fetch->transform, left, count, &output));
   if (output.extra_count > 0) {
-    return fail(fetch, fetch->transform, "transform_fetch", output.extras[0].from,
+    return fail(fetch, fetch->transform, output.extras[0].from,
                 "what is fetched cannot have more records than are stored");
   }
   for (int32_t i = 0; i < count; i++) {
@@ -302,8 +302,7 @@ static int add_decided(struct policy_fetch *fetch, const struct fetch_decision *
     int result =
         batch_rewrite(&fetch->job->scratch->records, decision->is_gone, decision->edits, &packing, &fetch->written);
     if (result == ERR_INVALID || result == ERR_BATCH_TOO_LARGE) {
-      return fail(fetch, fetch->transform != NULL ? fetch->transform : fetch->where, "transform_fetch", -1,
-                  error_last()->message);
+      return fail(fetch, fetch->transform != NULL ? fetch->transform : fetch->where, -1, error_last()->message);
     }
     TRY(result);
     bytes = fetch->written.bytes;

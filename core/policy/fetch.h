@@ -32,6 +32,10 @@
 struct policy;
 struct policy_job;
 
+enum {
+  POLICY_FETCH_MADE_BYTES = 1 << 20, ///< what records made of a batch may have beside twice what they were
+};
+
 /// Offsets of which the client gets no record, at the end of what was looked at so far.
 struct policy_stretch {
   int64_t base_offset;   ///< first offset

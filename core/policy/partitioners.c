@@ -119,7 +119,7 @@ int policy_check_partitioner(const struct policy_set *set, const char *name, cha
                                  "name. There are: none, %s",
                                  name, policy_choice_names());
   for (int i = 0; set != NULL && i < set->named_count && used < message_size; i++) {
-    used += (size_t)snprintf(message + used, message_size - used, ", %s", set->named[i]->name);
+    used += (size_t)snprintf(message + used, message_size - used, ", %s", set->named[i].name);
   }
   return ERR_CONFIG;
 }

@@ -84,41 +84,37 @@ void policy_set_unref(const struct policy_set *set)
 
 // ---- names ----
 
-/// The place in a sorted array of structs, or of pointers to structs, that have their name first.
-static int policy_compare(const char *text, const char *name, size_t length)
+/// Finds a name in a sorted array of structs that have it first.
+///
+/// @param items   the first
+/// @param stride  bytes from one to the next
+/// @return NULL: no such
+static const void *policy_find(const void *items, int count, size_t stride, const char *name, size_t length)
 {
-  int order = strncmp(text, name, length);
-  return order != 0 ? order : text[length] != '\0';
+  const char *first = items;
+  int low = 0;
+  int high = count;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    const char *item = first + (size_t)middle * stride;
+    const char *text = *(const char *const *)(const void *)item;
+    int order = strncmp(text, name, length);
+    if (order == 0 && text[length] == '\0') {
+      return item;
+    }
+    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
+  }
+  return NULL;
 }
 
 const struct policy_topic *policy_set_topic(const struct policy_set *set, const char *name, size_t length)
 {
-  int low = 0;
-  int high = set != NULL ? set->topic_count : 0;
-  while (low < high) {
-    int middle = low + (high - low) / 2;
-    int order = policy_compare(set->topics[middle].name, name, length);
-    if (order == 0) {
-      return &set->topics[middle];
-    }
-    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
-  }
-  return NULL;
+  return set != NULL ? policy_find(set->topics, set->topic_count, sizeof *set->topics, name, length) : NULL;
 }
 
 const struct policy_view *policy_set_view(const struct policy_set *set, const char *name, size_t length)
 {
-  int low = 0;
-  int high = set != NULL ? set->view_count : 0;
-  while (low < high) {
-    int middle = low + (high - low) / 2;
-    int order = policy_compare(set->views[middle].name, name, length);
-    if (order == 0) {
-      return &set->views[middle];
-    }
-    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
-  }
-  return NULL;
+  return set != NULL ? policy_find(set->views, set->view_count, sizeof *set->views, name, length) : NULL;
 }
 
 static const struct policy *policy_builtin_named(const char *name, size_t length)
@@ -137,17 +133,11 @@ static const struct policy *policy_builtin_named(const char *name, size_t length
 const struct policy *policy_set_named(const struct policy_set *set, const char *name, size_t length)
 {
   const struct policy *ours = policy_builtin_named(name, length);
-  int low = 0;
-  int high = ours == NULL && set != NULL ? set->named_count : 0;
-  while (low < high) {
-    int middle = low + (high - low) / 2;
-    int order = policy_compare(set->named[middle]->name, name, length);
-    if (order == 0) {
-      return set->named[middle];
-    }
-    *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
+  if (ours != NULL || set == NULL) {
+    return ours;
   }
-  return ours;
+  const struct policy_named *named = policy_find(set->named, set->named_count, sizeof *set->named, name, length);
+  return named != NULL ? named->policy : NULL;
 }
 
 bool policy_set_has(const struct policy_set *set, enum policy_kind first, enum policy_kind last)
@@ -166,6 +156,38 @@ const char *policy_kind_name(enum policy_kind kind)
                                                   "retention",   "archive",   "placement",       "hook",
                                                   "timer",       "request"};
   return names[kind];
+}
+
+void policy_title(const struct policy *policy, const char *topic, char *text, size_t size)
+{
+  const char *kind = policy_kind_name(policy->kind);
+  // One of a topic's block, and not one with a name that topics choose.
+  bool is_topics =
+      policy->kind == POLICY_TRANSFORM || policy->kind == POLICY_TRANSFORM_FETCH || policy->kind == POLICY_RETENTION ||
+      policy->kind == POLICY_ARCHIVE ||
+      (policy->kind == POLICY_PARTITIONER && policy->label != NULL && strncmp(policy->label, "topic ", 6) == 0);
+  if (policy->kind == POLICY_PLACEMENT) {
+    snprintf(text, size, "%s of defaults", kind);
+  } else if (policy->kind == POLICY_WHERE) {
+    snprintf(text, size, "%s of view %.249s", kind, policy->name);
+  } else if (is_topics) {
+    snprintf(text, size, "%s of topic %.249s", kind, policy->name);
+  } else if (topic != NULL) {
+    snprintf(text, size, "%s %.249s of topic %.249s", kind, policy->name, topic);
+  } else {
+    snprintf(text, size, "%s %.249s", kind, policy->name);
+  }
+}
+
+void policy_title_at(const struct policy *policy, const char *topic, char *text, size_t size)
+{
+  char title[POLICY_TITLE_SIZE];
+  policy_title(policy, topic, title, sizeof title);
+  if (policy->source == NULL) {
+    snprintf(text, size, "%s", title);
+  } else {
+    snprintf(text, size, "%s (%s:%d)", title, policy->source, policy->line);
+  }
 }
 
 // ---- counts ----

@@ -33,6 +33,7 @@ enum policy_kind {
 
 enum {
   POLICY_TEXT_SIZE = 512,    ///< longest message about a policy with its NUL, bytes
+  POLICY_TITLE_SIZE = 600,   ///< longest title of a policy with its NUL, bytes: two names and some words
   POLICY_CALL_BUDGETS = 20,  ///< see policy_call_budget_ms()
   POLICY_CALL_MIN_MS = 1000, ///< likewise
 };
@@ -84,6 +85,12 @@ struct policy_view {
   int line;                   ///< line of that
 };
 
+/// A partitioner that topics choose by its name.
+struct policy_named {
+  const char *name;            ///< the policy's
+  const struct policy *policy; ///< what has it
+};
+
 /// A file that the configuration consists of, as it was read: all VMs of a set evaluate the same bytes.
 struct policy_source {
   const char *path; ///< as Lua names it
@@ -102,7 +109,7 @@ struct policy_set {
   int policy_count;                    ///< how many
   const struct policy_topic *topics;   ///< sorted by name (bytewise)
   int topic_count;                     ///< how many
-  const struct policy *const *named;   ///< partitioners of the user's by name, sorted (bytewise)
+  const struct policy_named *named;    ///< partitioners of the user's by name, sorted (bytewise)
   int named_count;                     ///< how many
   const struct policy_view *views;     ///< sorted by name (bytewise)
   int view_count;                      ///< how many
@@ -163,6 +170,16 @@ static inline int64_t policy_call_budget_ms(int budget_ms)
 
 /// What a kind is called, "transform_fetch". For ever.
 const char *policy_kind_name(enum policy_kind kind);
+
+/// What a policy is called in messages: "transform of topic clicks", "where of view clicks.eu", "partitioner by_region
+/// of topic clicks", "hook topic.create". NUL-terminated, cut where there is no room.
+///
+/// @param topic  for which one with a name of its own was called; NULL: no matter
+/// @param size   of `text`; POLICY_TITLE_SIZE is enough
+void policy_title(const struct policy *policy, const char *topic, char *text, size_t size);
+
+/// The same with its place: "transform of topic clicks (config.lua:12)". POLICY_TEXT_SIZE is enough for most.
+void policy_title_at(const struct policy *policy, const char *topic, char *text, size_t size);
 
 /// Counts calls, and an error if there is one (NULL: none), which is logged at most once a second. Any thread.
 void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error);

@@ -295,9 +295,10 @@ static void *runner_run(void *arg)
 static int runner_begin_call(struct policy_job *job, const struct policy *policy, struct policy_failure *failure)
 {
   if (atomic_load_explicit(&policy->counters->is_off, memory_order_relaxed)) {
+    char title[POLICY_TEXT_SIZE - 96];
+    policy_title_at(policy, NULL, title, sizeof title);
     snprintf(failure->text, sizeof failure->text,
-             "%s:%d: the policy is off until the next reload, since too many of its calls did not return",
-             policy->source != NULL ? policy->source : "built in", policy->line);
+             "%s is off until the next reload, since too many of its calls did not return", title);
     failure->index = -1;
     return ERR_SCRIPT;
   }
@@ -318,13 +319,23 @@ static int runner_end_call(struct policy_job *job, const struct policy *policy, 
   return result;
 }
 
+/// The header of the batch that records are of; on their way out they are copies, of the only batch that there is.
+static const struct batch_header *runner_header(const struct policy_job *job, const struct policy_batch *batch)
+{
+  const struct policy_scratch *scratch = job->scratch;
+  bool is_share = scratch->share.records != NULL && batch->records == scratch->share.records;
+  return &(is_share ? &scratch->share : &scratch->records)->iterator.header;
+}
+
 int policy_job_partition(struct policy_job *job, struct policy_vm *vm, const struct policy *policy,
                          const struct policy_batch *batch, int32_t partitions, int32_t *chosen,
                          struct policy_failure *failure)
 {
   TRY(runner_begin_call(job, policy, failure));
+  struct policy_batch known = *batch;
+  known.header = runner_header(job, batch);
   int64_t start_ns = clock_thread_ns();
-  int result = vm->class->partition(vm, policy, batch, partitions, chosen, failure);
+  int result = vm->class->partition(vm, policy, &known, partitions, chosen, failure);
   return runner_end_call(job, policy, batch->count, clock_thread_ns() - start_ns, result, failure);
 }
 
@@ -333,8 +344,10 @@ int policy_job_transform(struct policy_job *job, struct policy_vm *vm, const str
                          struct policy_output *output, struct policy_failure *failure)
 {
   TRY(runner_begin_call(job, policy, failure));
+  struct policy_batch known = *batch;
+  known.header = runner_header(job, batch);
   int64_t start_ns = clock_thread_ns();
-  int result = vm->class->transform(vm, policy, batch, client, output, failure);
+  int result = vm->class->transform(vm, policy, &known, client, output, failure);
   return runner_end_call(job, policy, batch->count, clock_thread_ns() - start_ns, result, failure);
 }
 

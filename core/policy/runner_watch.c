@@ -32,15 +32,15 @@ static void runner_abandon(struct policy_runners *runners, struct policy_runner 
   int lost = atomic_fetch_add(&runners->lost, 1) + 1;
   job->result = ERR_SCRIPT;
   job->failure.index = -1;
-  snprintf(job->failure.text, sizeof job->failure.text, "%s %s: %s:%d: has not returned for %lld ms",
-           policy_kind_name(policy->kind), policy->name, policy->source != NULL ? policy->source : "built in",
-           policy->line, (long long)stuck_ms);
+  char title[POLICY_TEXT_SIZE - 64];
+  policy_title_at(policy, NULL, title, sizeof title);
+  snprintf(job->failure.text, sizeof job->failure.text, "%s has not returned for %lld ms", title, (long long)stuck_ms);
   policy_count(policy, 0, 0, job->failure.text);
   slog_error("%s: its thread is given up, %d %s not come back so far", job->failure.text, lost,
              lost == 1 ? "has" : "have");
   if (lost >= POLICY_LOST_MAX) {
     atomic_store(&policy->counters->is_off, true);
-    slog_error("%s %s is off until the next reload", policy_kind_name(policy->kind), policy->name);
+    slog_error("%s is off until the next reload", title);
   }
   runner->thread = NULL;
   runner_count_alive(runners, -1);

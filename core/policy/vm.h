@@ -23,6 +23,7 @@ struct policy_batch {
   int32_t partition;                 ///< its number
   int32_t count;                     ///< records
   const struct record_view *records; ///< `count` of them, in order
+  const struct batch_header *header; ///< of the batch that they are of, whose producer they can tell; NULL: not known
 };
 
 /// Who fetches, for `transform_fetch`; or produces.

@@ -60,6 +60,13 @@ static inline bool batch_is_share_producer_id(int64_t producer_id)
   return producer_id >= INT64_C(1) << (BATCH_SHARE_PARTITION_BITS + BATCH_SHARE_PRODUCER_BITS);
 }
 
+/// The producer id that a client has whose batch carries `id`: a share's, or its own.
+static inline int64_t batch_client_producer_id(int64_t id)
+{
+  int64_t first = INT64_C(1) << (BATCH_SHARE_PARTITION_BITS + BATCH_SHARE_PRODUCER_BITS);
+  return batch_is_share_producer_id(id) ? (id - first) >> BATCH_SHARE_PARTITION_BITS : id;
+}
+
 /// One partition's share of a batch.
 struct batch_share {
   int32_t partition;     ///< chosen

@@ -181,8 +181,9 @@ describe("Hostile functions", function()
     for _, case in ipairs(cases) do
       it("are given up and named: " .. case.kind, function()
         check(case)
-        assert.truthy(broker:log():find(("error %s %s: [^\n]-config.lua:%%d+: has not returned for %%d+ ms: its thread is given up"):format(
-          case.kind, case.name)))
+        local of = case.kind == "where" and "view" or "topic"
+        assert.truthy(broker:log():find(("error %s of %s %s %%([^\n]-config.lua:%%d+%%) has not returned for %%d+ ms: its thread is "
+          .. "given up"):format(case.kind, of, case.name)))
       end)
     end
   end)

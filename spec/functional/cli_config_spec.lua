@@ -102,6 +102,7 @@ topic "a" { cleanup_policy = { "compact", "delete" } }
   end)
 
   it("checks --set without a file", function()
+    os.remove(config)
     local out, _, status = run "check --set id=9"
     assert.equal(0, status)
     assert.truthy(out:find("\n  id  +9  +%-%-set\n"))
@@ -109,6 +110,15 @@ topic "a" { cleanup_policy = { "compact", "delete" } }
     local _, err, refused = run "check --set wokers=9"
     assert.equal("--set wokers: unknown key, did you mean workers?\n", err)
     assert.equal(2, refused)
+  end)
+
+  it("says that a ./config.lua is not used without an argument, as by serve", function()
+    unit.write_file(config, "topic 'clicks' { partitions = 2 }")
+    local out, _, status = run "check"
+    assert.equal(0, status)
+    assert.truthy(out:find("\nno file, all is default but --set: 0 topics, 0 warnings\n./config.lua is there, and not used, as "
+      .. "by `luka serve` without a file: `luka check config.lua` checks it\n", 1, true), out)
+    assert.is_nil(run("check config.lua"):find("not used", 1, true))
   end)
 
   it("warns of what will not do what it says", function()
@@ -157,6 +167,23 @@ config.lua is right: 1 topic, 2 warnings
     local _, err, status = check("broker { id = 'x' }", "--log-format json")
     assert.equal(2, status)
     assert.truthy(err:match '^{[^\n]*config%.lua:1: broker%.id: got \\"x\\"[^\n]*}\n$')
+  end)
+end)
+
+describe("a view of a topic that has no block", function()
+  it("is a warning of luka check, as nobody knows there which topics there are", function()
+    local out, _, status = check [[
+topic "orders" { partitions = 2 }
+view("orders.eu", { from = "orders" })
+view("clicks.eu", {
+  from = "clicks",
+})]]
+    assert.equal(0, status)
+    assert.equal([[
+warning: config.lua:4: view "clicks.eu".from: no block gives topic "clicks": the view is there when somebody has created it
+
+config.lua is right: 1 topic, 2 views, 1 warning
+]], out:match "(warning: .*)")
   end)
 end)
 

@@ -20,6 +20,7 @@ hook("topic.create", function(request)
   if request.name == "odd" then request.partitions = "many" end
   if request.name == "set" then request.partition = 7 end
   if request.name == "read" then return request.nmae end
+  if request.name == "renamed" then request.name = "other" end
   if request.name == "nil" then request.client_id = request.client_id end
   if request.name == "who" then
     reject(("%%s of %%s at %%s"):format(request.client_id, request.principal, request.address))
@@ -33,6 +34,8 @@ hook("topic.delete", function(request) if request.name == "precious" then reject
 hook("topic.config", function(request)
   if request.configs["retention.ms"] == "1" then reject "too short" end
   if request.configs["retention.ms"] == "5" then request.configs["retention.ms"] = 5000 end
+  if request.others["segment.ms"] then request.others["segment.ms"] = nil end
+  if request.others["segment.bytes"] then request.others["flush.ms"] = "unset" end
   if request.others["cleanup.policy"] then reject(request.others["cleanup.policy"]) end
 end)
 hook("partitions.create", function(request)
@@ -129,6 +132,19 @@ describe("hooks that are asked", function()
       assert.equal("there is no " .. field .. HAS, err[2]:match "^hook topic%.create: .*config%.lua:%d: (.*)$")
     end
     admin.create_topic "nil"
+  end)
+
+  it("refuse when they change what cannot be changed, and say what can", function()
+    local function why(...) return refusal(...)[2]:match "config%.lua:%d+: (.*)$" end
+    assert.equal("name cannot be changed, only partitions, replication_factor and configs", why(admin.create_topic, "renamed"))
+    for _, key in ipairs { "segment_ms", "segment_bytes" } do -- an entry that is gone, and one that is new
+      assert.equal("others cannot be changed, only configs", why(admin.alter_configs, "topic", "plain", { unset = { key } }))
+    end
+    admin.alter_configs("topic", "plain", { unset = { "flush_messages" } })
+    local fixed = client:ask("CreateTopics", 7, { timeout_ms = 1000, topics = { { name = "grown.fixed", num_partitions = -1,
+      replication_factor = -1, assignments = { { partition_index = 0, broker_ids = { 1 } } }, configs = {} } } }).topics[1]
+    assert.equal(44, fixed.error_code)
+    assert.truthy(fixed.error_message:find(": partitions cannot be changed, only configs", 1, true), fixed.error_message)
   end)
 
   it("are asked for topics that are created automatically", function()

@@ -4,6 +4,7 @@
 local brokers = require "spec.support.broker"
 local clients = require "spec.support.client"
 local records = require "spec.support.records"
+local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
 local unit = require "spec.support.unit"
 local wire = require "spec.support.wire"
@@ -243,6 +244,63 @@ describe("Memory of answers", function()
     assert.is_true(requests.is_well(broker))
     admin:close()
     assert.equal(0, broker:stop())
+  end)
+
+  describe("of what functions make", function()
+    --- 50 wait for records of a topic's or view's that many of them together may not have, and do not read; `options`: the
+    --- configuration, its `name`, a `batch`, how large an answer is at least, and the most that the process may take.
+    local function fetch_together(options)
+      local broker = reload.start(options.config, { set = { "workers=2", "luka_queued_max_response_bytes=8388608",
+        "message_max_bytes=9437184", "socket_send_buffer_bytes=16384" } })
+      local admin = broker:connect()
+      local read, waiting = requests.find(admin, options.name), {}
+      for i = 1, 50 do
+        waiting[i] = broker:connect()
+        waiting[i].asked = waiting[i]:request("Fetch", 12, requests.fetch_body(12, { { read, { {} } } },
+          { min_bytes = 1, max_wait_ms = 60000 }))
+      end
+      local before = memory(broker)
+      assert.equal(0, requests.append(admin, requests.find(admin, "stored"), options.batch))
+      -- Who reads is served, though it may have to wait until some who do not read are closed.
+      local got = waiting[7]:answer("Fetch", 12, waiting[7].asked, 60000).responses[1].partitions[1]
+      assert.equal(0, got.error_code)
+      assert.is_true(#got.records >= options.answer_bytes, #got.records)
+      if measures_memory then
+        local _, peak = memory(broker)
+        assert.is_true(peak - before < options.peak_bytes, ("%d KiB more"):format((peak - before) / KIB))
+      end
+      for _, client in ipairs(waiting) do client:close() end
+      assert.is_true(requests.is_well(broker))
+      admin:close()
+      assert.equal(0, broker:stop())
+    end
+
+    local function values(count, size)
+      local list = {}
+      for i = 1, count do list[i] = { key = tostring(i % 2), value = ("x"):rep(size) } end
+      return list
+    end
+
+    it("is bounded when many read a view of large batches, wake up together and read nothing", function()
+      fetch_together { name = "seen", batch = records.batch { records = values(60, 100 * KIB) }, answer_bytes = 2900 * KIB,
+        peak_bytes = 80 * MIB, config = [[
+          topic "stored" { partitions = 1 }
+          view("seen", { from = "stored", where = function(record) return record.key == "1" end })
+        ]] }
+    end)
+
+    it("is bounded when functions make records far larger than they are stored", function()
+      fetch_together { name = "stored", batch = records.batch { records = values(9, 10) }, answer_bytes = 900 * KIB,
+        peak_bytes = 32 * MIB, config = [[
+          topic "stored" {
+            partitions = 1,
+            transform_fetch = function(record)
+              record.value = ("y"):rep(100 * KiB)
+              return record
+            end,
+          }
+        ]] }
+    end)
   end)
 
   it("lets a broker stop while old clients wait for it", function()

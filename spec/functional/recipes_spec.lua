@@ -6,10 +6,11 @@ local group = require "spec.support.group"
 local process = require "spec.support.process"
 local recipe = require "spec.support.recipe"
 local records = require "spec.support.records"
+local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
 
 local PROGRAM = os.getenv "LUKA_PROGRAM" or "build/luka"
-local NONE, UNKNOWN_TOPIC, POLICY_VIOLATION = 0, 3, 44
+local NONE, UNKNOWN_TOPIC, POLICY_VIOLATION, STORAGE_ERROR = 0, 3, 44, 56
 local wait_until = requests.wait_until
 
 describe("The recipe", function()
@@ -113,6 +114,25 @@ describe("The recipe", function()
     assert.equal(NONE, requests.produce(client, topic "orders", records.batch { records = ids("b", "c") }, { partition = 2 }).error_code)
     assert.equal(NONE, send("orders", { { value = "no id" }, { value = "no id" } }))
     assert.same({ "a", "b", "c", "no id", "no id" }, values "orders")
+  end)
+
+  it("drop duplicates lets through what an idempotent producer sends again after a write that failed", function()
+    start "drop-duplicates"
+    local text = recipe.text "drop-duplicates"
+    local function order(id, sequence)
+      return send("orders", { { value = id, headers = { { "id", id } } } },
+        sequence and { producer_id = 7, producer_epoch = 0, sequence = sequence })
+    end
+    assert.equal(NONE, order("first", 0))
+    reload.hup(broker, text .. "\nbroker { log_dir_reserve_bytes = 9007199254740991LL }")
+    assert.equal(STORAGE_ERROR, (order("a", 1)))
+    assert.equal(STORAGE_ERROR, (order "b"))
+    reload.hup(broker, text)
+    assert.equal(NONE, order("a", 1))
+    assert.equal(NONE, order("a", 1)) -- found as a retry of what is stored
+    assert.equal(NONE, order("a", 2)) -- another record with that id
+    assert.equal(NONE, order "b") -- nothing tells it from another record
+    assert.same({ "a", "first" }, values "orders")
   end)
 
   it("drop duplicates forgets ids when their time is over", function()

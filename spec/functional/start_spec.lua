@@ -64,6 +64,7 @@ describe("luka serve", function()
     assert.equal(0, broker:stop())
     broker = brokers.start()
     assert.truthy(broker:log():find(" info  no configuration file, but --set\n", 1, true))
+    assert.truthy(broker:log():find(" info  ./config.lua is there, and not used: `luka serve config.lua` starts with it\n", 1, true))
     assert.equal(0, broker:stop())
   end)
 

@@ -118,6 +118,29 @@ describe("a view", function()
     assert.same({ "0-6:" }, shown(answer))
   end)
 
+  it("of a topic that is not there is warned of at a start and at a reload, until the topic is there", function()
+    local other = reload.start([[
+      topic "known" {}
+      view("known.all", { from = "known" })
+      view("asked", { from = "unknown" })
+    ]])
+    local line = ('warn  %s/config.lua:3: view "asked" shows topic "unknown", which is not there: the view is when the topic '
+      .. "is created\n"):format(other.folder)
+    local log = other:log()
+    assert.truthy(log:find(line, 1, true), log)
+    assert.is_nil(log:find("known.all", 1, true))
+    reload.hup(other)
+    local again = other:log():sub(#log + 1)
+    assert.truthy(again:find(line, 1, true), again)
+    local asking = other:connect()
+    requests.create(asking, "unknown")
+    asking:close()
+    log = other:log()
+    reload.hup(other)
+    assert.is_nil(other:log():sub(#log + 1):find("which is not there", 1, true))
+    assert.equal(0, other:stop())
+  end)
+
   it("is waited for at its end", function()
     local none, other = requests.find(client, "orders.none"), broker:connect()
     local source = requests.create(client, "late")
@@ -177,6 +200,14 @@ describe("a view", function()
     local console = consoles.connect(broker.data .. "/console.sock")
     assert.same({ "orders", false }, { console:eval('topic "orders.eu":describe().view_of').values[1].value,
       console:eval('topic "orders":describe().view_of ~= nil').values[1].value })
+    local list = console:eval('topics "orders"').values[1]
+    assert.same({ "name", "view_of", "partitions", "records", "size_bytes", "configs" }, list.columns)
+    local of = {}
+    for _, row in ipairs(list.rows) do of[row.name] = row.view_of or "none" end
+    assert.same({ orders = "none", ["orders.all"] = "orders", ["orders.eu"] = "orders", ["orders.none"] = "orders" }, of)
+    assert.same({ "orders", 2 }, { console:eval('admin.describe_topic("orders.eu").view_of').values[1].value,
+      console:eval('#admin.describe_topic("orders.eu").partitions').values[1].value })
+    assert.same({ "name", "partitions", "records", "size_bytes", "configs" }, console:eval('topics "sender"').values[1].columns)
     console:close()
   end)
 

@@ -12,6 +12,7 @@ local errors = require "luka.errors"
 ---@field name string
 ---@field id string  as Kafka shows ids, 22 characters
 ---@field is_internal boolean
+---@field view_of string?  of a view: the topic that it shows
 ---@field partitions luka.TopicPartition[]
 
 ---@class (exact) luka.TopicPartition
@@ -32,6 +33,29 @@ local function quoted(name) return ('topic "%s"'):format(name) end
 local function by_partition(a, b) return a.partition < b.partition end
 
 local function by_name(a, b) return a.name < b.name end
+
+--- Kafka's number for topics in DescribeConfigs, and the config by which a view says what it shows.
+local TOPIC, VIEW_FROM = 2, "luka.view.from"
+
+--- Whether an id may be that of a view: those are made of names and say so in their version (RFC 9562), others are random.
+local function may_be_view(id) return id:byte(7) >= 0x80 and id:byte(7) < 0x90 end
+
+--- Names the topics that views show. Nothing is asked while there are no views.
+local function add_views(call, topics, answers)
+  local resources, asked = {}, {}
+  for i, topic in ipairs(topics) do
+    if may_be_view(answers[i].topic_id) then
+      asked[topic.name] = topic
+      resources[#resources + 1] = { resource_type = TOPIC, resource_name = topic.name, configuration_keys = { VIEW_FROM } }
+    end
+  end
+  if #resources == 0 then return end
+  local answer = call("DescribeConfigs", { include_synonyms = false, include_documentation = false, resources = resources })
+  for _, result in ipairs(answer.results) do
+    local topic, config = asked[result.resource_name], result.configs[1]
+    if topic and config then topic.view_of = config.value end
+  end
+end
 
 --- A topic of a Metadata answer.
 local function topic_of(answer)
@@ -102,10 +126,14 @@ function M.add(admin, call)
   ---
   ---@return luka.Topic[]
   function admin.topics()
-    local list = {}
+    local list, answers = {}, {}
     for _, answer in ipairs(metadata(call, codec.NULL)) do
-      if answer.error_code == 0 then list[#list + 1] = topic_of(answer) end
+      if answer.error_code == 0 then
+        list[#list + 1] = topic_of(answer)
+        answers[#list] = answer
+      end
     end
+    add_views(call, list, answers)
     sort(list, by_name)
     return list
   end
@@ -122,7 +150,9 @@ function M.add(admin, call)
       errors.raise("UNKNOWN_TOPIC_OR_PARTITION", 'there is no topic "%s"', name)
     end
     calls.check(answer.error_code, nil, quoted(name))
-    return topic_of(answer)
+    local topic = topic_of(answer)
+    add_views(call, { topic }, { answer })
+    return topic
   end
 
   --- Creates a topic. Options: partitions, replication_factor, assignments = { { 1, 2 }, ... }, validate_only, and any

@@ -2,10 +2,14 @@
 -- `luka check`: what a start with a configuration would apply, and where each value is from. The configuration is
 -- evaluated as for a start, sandboxed; what only a start can know, such as ports that are taken, is not looked at.
 local amount = require "luka.config.amount"
+local host = require "luka.native.cli"
 local json = require "luka.native.json"
 local native = require "luka.native.config"
 
 local M = {}
+
+--- What a configuration is mostly called. It is used where it is named, by `luka check` as by `luka serve`.
+local LIKELY = "config.lua"
 
 --- A value as it would stand in config.lua.
 local function shown(setting)
@@ -80,6 +84,10 @@ local function print_report(report, path)
   if #report.functions > 0 then counts[#counts + 1] = plural(#report.functions, "function") end
   counts[#counts + 1] = plural(#report.warnings, "warning")
   io.stdout:write(("\n%s: %s\n"):format(what, table.concat(counts, ", ")))
+  if not path and host.kind(LIKELY) then
+    io.stdout:write(("./%s is there, and not used, as by `luka serve` without a file: `luka check %s` checks it\n")
+      :format(LIKELY, LIKELY))
+  end
 end
 
 ---@param given luka.GivenOptions

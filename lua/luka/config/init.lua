@@ -223,7 +223,7 @@ function M.load(host, path, sets, is_debug, wants_report)
     end
     settings:override(sets)
     local result = settings:finish()
-    result.warnings = warnings.of(settings)
+    result.warnings = warnings.of(settings, wants_report)
     if result.policies and #result.policies.list > 0 then
       result.again = function() return evaluate_again(host, result.policies, settings.is_unsafe) end
     end

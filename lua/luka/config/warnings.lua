@@ -2,6 +2,7 @@
 -- What is right in a configuration, and will not do what its author may expect. Printed by `luka check` and at a start.
 local failure = require "luka.config.failure"
 local kafka = require "luka.config.kafka"
+local value_of = require "luka.config.value"
 
 local M = {}
 
@@ -10,12 +11,25 @@ local function add(list, setting, text, ...)
   list[#list + 1] = { text = failure.one_line(message), origin = setting.origin }
 end
 
+--- Views of topics that no block gives: they may be there all the same, which a broker knows when it runs, and says then.
+local function add_views(list, settings)
+  for _, view in ipairs(settings.policies.views) do
+    local topic = settings.topic_by_name[kafka.snake(view.from)]
+    if not topic or topic.name ~= view.from then
+      add(list, { origin = view.from_origin, path = view.from_path }, "no block gives topic %s: the view is there when "
+        .. "somebody has created it", value_of.show(view.from))
+    end
+  end
+end
+
 --- All warnings, file by file and line by line.
 ---
 ---@param settings luka.Settings
+---@param is_check boolean  nothing is started, so that nobody sees which topics there are
 ---@return string[]
-function M.of(settings)
+function M.of(settings, is_check)
   local list = {}
+  if is_check then add_views(list, settings) end
   for name, feature in pairs(kafka.IDLE) do
     local def = kafka.TOPIC[name]
     local default = def.broker_name and (settings.defaults[def.broker_name] or settings.kafka[def.broker_name])

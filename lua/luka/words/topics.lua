@@ -12,7 +12,8 @@ M.entries = {
   { name = "topics", group = "topics", type = "fun(part?: string): table[]",
     text = "All topics: partitions, records, size, configs set.",
     usage = "topics([part of a name])",
-    about = "Shown as a table; in Lua it is a list of records: for _, t in ipairs(topics()) do print(t.name) end",
+    about = "view_of is of views only: the topic that one shows. Its records are counted there, and its size is none of its "
+      .. "own.\n\nShown as a table; in Lua it is a list of records: for _, t in ipairs(topics()) do print(t.name) end",
     example = "topics()", setup = 'create "clicks"' },
   { name = "create", group = "topics", type = "fun(name: string, options?: table): luka.TopicObject",
     text = "Creates a topic.",
@@ -22,7 +23,7 @@ M.entries = {
     example = 'create("clicks", { partitions = 6, retention_ms = days(7), compression_type = "lz4" })' },
 }
 
-local COLUMNS = { "name", "partitions", "records", "size_bytes", "configs" }
+local COLUMNS = { "name", "view_of", "partitions", "records", "size_bytes", "configs" }
 
 ---@param context luka.Words.Context
 ---@return table<string, any> words
@@ -41,11 +42,11 @@ function M.new(context)
     for i, topic in ipairs(wanted) do
       local records, size_bytes, unknown = survey.sum(by_topic[topic.name] or {})
       offline = offline + unknown
-      rows[i] = { name = topic.name, partitions = #topic.partitions, records = records, size_bytes = size_bytes,
-        configs = set[topic.name] or 0 }
+      rows[i] = { name = topic.name, view_of = topic.view_of, partitions = #topic.partitions, records = records,
+        size_bytes = size_bytes, configs = set[topic.name] or 0 }
     end
     survey.note(context, offline)
-    return view.list(rows, COLUMNS)
+    return view.list(rows, view.used(rows, COLUMNS, { view_of = true }))
   end
 
   function words.create(name, options)

@@ -54,7 +54,7 @@ local function policies_of(set)
       transform_fetch = number(topic.transform_fetch), retention = number(topic.retention), archive = number(topic.archive),
     }
   end
-  for i = 0, set.named_count - 1 do out.named[i + 1] = { ffi.string(set.named[i].name), number(set.named[i]) } end
+  for i = 0, set.named_count - 1 do out.named[i + 1] = { ffi.string(set.named[i].name), number(set.named[i].policy) } end
   for i = 0, set.view_count - 1 do
     local view = set.views[i]
     out.views[i + 1] = { name = ffi.string(view.name), from = ffi.string(view.from), where = number(view.where) }

@@ -3,7 +3,7 @@
 local ffi = require "ffi"
 local unit = require "spec.support.unit"
 local C = unit.load("lua/config.h", "lua/policy_vm.h", "policy/policy.h", "policy/vm.h", "base/arena.h", "base/error.h",
-  "base/varint.h")
+  "base/varint.h", "record/split.h")
 
 local M = { C = C, folder = unit.temp_dir() }
 
@@ -83,6 +83,15 @@ local function headers_of(pointer, size, count)
   return out
 end
 
+--- What the batch of a transform's or partitioner's records says of their producer: { id, epoch, sequence }; nil: nothing.
+local function header_of(producer, anchors)
+  if not producer then return nil end
+  local header = ffi.new("struct batch_header", { base_offset = 1000, producer_id = producer[1], producer_epoch = producer[2],
+    base_sequence = producer[3] })
+  anchors[#anchors + 1] = header
+  return header
+end
+
 --- A batch of records { key, value, headers = { { name, value } ... }, timestamp =, offset = }; a list of keys does, too.
 function M.batch(records, topic)
   local count = #records
@@ -111,6 +120,7 @@ function Vm:policy(number) return self.config.policies.policies[(number or 1) - 
 function Vm:partition(records, partitions, options)
   local o = options or {}
   local batch, anchors = M.batch(records, o.topic)
+  batch.header = header_of(o.producer, anchors)
   local chosen, failure = ffi.new("int32_t[?]", #records + 1), ffi.new "struct policy_failure"
   local result = self.vm.class.partition(self.vm, self:policy(o.number), batch, partitions, chosen, failure)
   assert(anchors)
@@ -142,6 +152,7 @@ end
 function Vm:transform(records, options)
   local o = options or {}
   local batch, anchors = M.batch(records, o.topic)
+  batch.header = header_of(o.producer, anchors)
   local arena, failure = ffi.new "struct arena", ffi.new "struct policy_failure"
   local actions = ffi.new("uint8_t[?]", #records + 1)
   local output = ffi.new("struct policy_output", { arena = arena, actions = actions, limit_bytes = o.limit or 2 ^ 20 })
@@ -163,6 +174,17 @@ function Vm:transform(records, options)
   end
   C.arena_destroy(arena)
   return out
+end
+
+--- A VM with one function of topic clicks, whose body begins in line 2 of config.lua.
+---
+---@param key string  "transform"
+---@param parameters string  "record"
+---@param jit string  "" or "jit = true, "
+---@param before table?  a VM to close
+function M.make(key, parameters, jit, body, options, before)
+  if before then before:close() end
+  return assert(M.new(('topic "clicks" { %s%s = function(%s)\n%s\nend }'):format(jit, key, parameters, body), options))
 end
 
 return M

@@ -27,6 +27,6 @@ describe("what the compiled state knows of C", function()
     for _, name in ipairs(CALL) do
       assert.equal(ffi.offsetof("struct policy_call", name), ffi.offsetof("struct luka_policy_call", name), name)
     end
-    assert.equal(ffi.offsetof("struct policy_call", "policy"), ffi.sizeof "struct luka_policy_call")
+    assert.equal(ffi.offsetof("struct policy_call", "header"), ffi.sizeof "struct luka_policy_call")
   end)
 end)

@@ -13,10 +13,8 @@ for _, jit in ipairs { "", "jit = true, " } do
       vm = nil
     end)
 
-    --- Its body begins in line 2 of config.lua.
     local function make(body, options)
-      if vm then vm:close() end
-      vm = assert(calls.new(('topic "clicks" { %spartitioner = function(record, n)\n%s\nend }'):format(jit, body), options))
+      vm = calls.make("partitioner", "record, n", jit, body, options, vm)
       return vm
     end
 
@@ -74,6 +72,18 @@ for _, jit in ipairs { "", "jit = true, " } do
         error(text)
       ]]
       assert.same({ 1 }, vm:partition({ { "k", "v", headers = { { "region", "eu" } } } }, 2))
+    end)
+
+    it("sees who produces, and the sequence of each record", function()
+      make [[
+        if record.key == "a" then return 0 end
+        error(("%s %s %s"):format(tostring(record.producer_id), tostring(record.producer_epoch), tostring(record.sequence)))
+      ]]
+      local function seen(producer) return (select(2, vm:partition({ "a", "b" }, 2, { producer = producer })):match ": ([^:]*)$") end
+      assert.equal("77 3 5", seen { 77, 3, 4 })
+      assert.equal("77 3 0", seen { 77, 3, 2 ^ 31 - 1 }) -- what comes after the last
+      assert.equal("42 3 5", seen { 2LL ^ 62 + 42 * 2LL ^ 20 + 7, 3, 4 }) -- a share is its client's
+      for _, producer in ipairs { false, { -1, -1, -1 }, { 77, 3, -1 } } do assert.equal("nil nil nil", seen(producer)) end
     end)
 
     it("sees nil for a null key, a null value and the value of a null header", function()
@@ -163,9 +173,9 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["record.key = 'x'"] = "config.lua:2: records can only be changed by a transform",
       ["record.headers.x = 'x'"] = "config.lua:2: records can only be changed by a transform",
       ["return record.kye"] = "config.lua:2: a record has no field kye: it has key, value, headers, timestamp, topic, "
-        .. "partition and offset",
+        .. "partition, offset, producer_id, producer_epoch and sequence",
       ["return record[1]"] = "config.lua:2: a record has no field number: it has key, value, headers, timestamp, topic, "
-        .. "partition and offset",
+        .. "partition, offset, producer_id, producer_epoch and sequence",
       ["emit('x', record)"] = "config.lua:2: emit() is for transforms of what is produced",
       ["reject 'x'"] = "config.lua:2: reject() is for transform and transform_fetch",
       ["coroutine.yield()"] = "config.lua:2: attempt to yield across C-call boundary",

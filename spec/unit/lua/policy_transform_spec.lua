@@ -13,10 +13,8 @@ for _, jit in ipairs { "", "jit = true, " } do
       vm = nil
     end)
 
-    --- Its body begins in line 2 of config.lua.
     local function make(body, options)
-      if vm then vm:close() end
-      vm = assert(calls.new(('topic "clicks" { %stransform = function(record)\n%s\nend }'):format(jit, body), options))
+      vm = calls.make("transform", "record", jit, body, options, vm)
       return vm
     end
 
@@ -61,6 +59,27 @@ for _, jit in ipairs { "", "jit = true, " } do
       ]]:transform { { "k", "v" } }
       assert.same({ key = "k2", value = "k21", headers = { { "new", "1" } }, timestamp = 7LL, partition = -1, from = 0 },
         out.replaced[1])
+    end)
+
+    it("sees who produces, and the sequence of each record, also once it was changed", function()
+      make [[
+        record.key = nil
+        record.value = ("%s %s %s"):format(tostring(record.producer_id), tostring(record.producer_epoch), tostring(record.sequence))
+        return record
+      ]]
+      local function seen(producer) return vm:transform({ "a", "b" }, { producer = producer }).replaced[2].value end
+      assert.equal("77 3 5", seen { 77, 3, 4 })
+      assert.equal("77 3 0", seen { 77, 3, 2 ^ 31 - 1 }) -- what comes after the last
+      assert.equal("42 3 5", seen { 2LL ^ 62 + 42 * 2LL ^ 20 + 7, 3, 4 }) -- a share is its client's
+      for _, producer in ipairs { false, { -1, -1, -1 }, { 77, 3, -1 } } do assert.equal("nil nil nil", seen(producer)) end
+    end)
+
+    it("cannot set who produces", function()
+      for _, name in ipairs { "producer_id", "producer_epoch", "sequence" } do
+        local _, told = make("record." .. name .. " = 1 return record"):transform { "a" }
+        assert.equal(("transform of topic clicks: config.lua:2: %s of a record cannot be set; emit() writes records to other "
+          .. "topics"):format(name), told)
+      end
     end)
 
     it("changes the records it changes, and no others", function()
@@ -177,7 +196,8 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["record.timestamp = 1.5"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
       ["record.timestamp = nil"] = "timestamp has to be a whole number of milliseconds, or -1 for none",
       ["record.topic = 'x'"] = "topic of a record cannot be set; emit() writes records to other topics",
-      ["record.vale = 'x'"] = "a record has no field vale: it has key, value, headers, timestamp, topic, partition and offset",
+      ["record.vale = 'x'"] = "a record has no field vale: it has key, value, headers, timestamp, topic, partition, offset, "
+        .. "producer_id, producer_epoch and sequence",
       ["emit('x')"] = "a record or a table { key =, value = } is needed, not a nil",
       ["emit(nil, record)"] = "emit() needs the name of a topic, and a record",
       ["emit('', record)"] = "emit() needs the name of a topic, and a record",

@@ -55,6 +55,7 @@ describe("records on their way out", function()
   local function policy(name)
     local one, counters = ffi.new "struct policy", ffi.new "struct policy_counters"
     local text = unit.buffer(name .. "\0")
+    one.kind = name == "view" and C.POLICY_WHERE or C.POLICY_TRANSFORM_FETCH
     one.name, one.counters, one.line, one.source = ffi.cast("const char *", text), counters, 7, "config.lua"
     kept[#kept + 1], kept[#kept + 2], kept[#kept + 3] = one, counters, text
     policies[name] = one
@@ -276,7 +277,7 @@ describe("records on their way out", function()
       decide.view = function() return "x" end
       local _, code, text = pass { one(0, { "a" }) }
       assert.equal("ERR_SCRIPT", code)
-      assert.equal("view of view (config.lua:7): records can be shown or not, and not changed", text)
+      assert.equal("where of view view (config.lua:7): records can be shown or not, and not changed", text)
     end)
 
     it("name it when it makes more records than there are", function()
@@ -287,7 +288,7 @@ describe("records on their way out", function()
       end
       local _, code, text = pass { one(0, { "a" }) }
       assert.equal("ERR_SCRIPT", code)
-      assert.equal("transform_fetch of t (config.lua:7): what is fetched cannot have more records than are stored", text)
+      assert.equal("transform_fetch of topic t (config.lua:7): what is fetched cannot have more records than are stored", text)
     end)
   end)
 
@@ -300,7 +301,7 @@ describe("records on their way out", function()
     end
     local _, code, text = pass { one(0, { "a" }) }
     assert.equal("ERR_PERMISSION", code)
-    assert.equal("transform_fetch of t (config.lua:7): not yours", text)
+    assert.equal("transform_fetch of topic t (config.lua:7): not yours", text)
   end)
 
   it("are refused where what is stored is damaged", function()

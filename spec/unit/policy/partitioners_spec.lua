@@ -168,9 +168,8 @@ describe("luka.partitioner", function()
   end
 
   it("may be one of ours, or one that the configuration names", function()
-    local policies, named = ffi.new "struct policy[2]", ffi.new "const struct policy *[2]"
-    policies[0].name, policies[1].name = "by_age", "by_region"
-    named[0], named[1] = policies, policies + 1
+    local policy = ffi.new "struct policy"
+    local named = ffi.new("struct policy_named[2]", { { "by_age", policy }, { "by_region", policy } })
     local set = ffi.new("struct policy_set", { named = named, named_count = 2 })
     for _, name in ipairs { "by_age", "by_region", "sticky", "header:x" } do assert.is_true(check(name, set)) end
     assert.equal("Invalid value by_day for configuration luka.partitioner: there is no partitioner of that name. There are: "

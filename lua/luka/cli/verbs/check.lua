@@ -6,7 +6,8 @@ local verbs = require "luka.cli.verbs"
 return {
   summary = "check a configuration, start nothing",
   text = {
-    "Evaluates a configuration as `serve` would and prints what would be applied. Nothing is started or written.",
+    "Evaluates a configuration as `serve` would and prints what would be applied. Nothing is started or written. Without "
+      .. "a file all is default here, too, also where there is a ./config.lua; the last line says so.",
   },
   arguments = { verbs.CONFIG },
   options = { verbs.SET, verbs.JSON },

@@ -6,8 +6,9 @@ local verbs = require "luka.cli.verbs"
 return {
   summary = "start a broker in the foreground (the default)",
   text = {
-    "Starts a broker in the foreground. Without a file all is default: it is broker 1, listens on 127.0.0.1:9092 and "
-      .. "keeps its data in ./luka-data. The log goes to standard error, one line an event.",
+    "Starts a broker in the foreground. Without a file all is default, also where there is a ./config.lua, which the log "
+      .. "mentions: it is broker 1, listens on 127.0.0.1:9092 and keeps its data in ./luka-data. "
+      .. "The log goes to standard error, one line an event.",
     "SIGTERM and SIGINT stop it cleanly; another one, more than a second later, at once. SIGHUP has it read its "
       .. "configuration again, as `luka reload` does, and report in the log.",
   },
