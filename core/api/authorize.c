@@ -365,6 +365,7 @@ static void authorize_ask_next(struct authorize *authorize)
 {
   struct request *req = authorize->req;
   struct right *right = authorize->first;
+  CHECK(right != NULL && right->wanted_operations != 0);
   int operation = __builtin_ctz(right->wanted_operations);
   right->wanted_operations &= right->wanted_operations - 1;
   if (right->wanted_operations == 0) {

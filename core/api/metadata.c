@@ -8,7 +8,7 @@
 //   1        null means all topics, an empty list none
 //   4        the client says whether missing topics may be created; older ones always allow it
 //   6        a leader without an address on this listener is LISTENER_NOT_FOUND, before LEADER_NOT_AVAILABLE
-//   8        authorized operations on request: without an authorizer, all that exist; of the cluster in 8 to 10 only
+//   8        authorized operations on request, all that client.authorize allows; of the cluster in 8 to 10 only
 //   10       topic ids in the answer; an id, or a null name, in a question of 10 or 11 fails all of it: INVALID_REQUEST
 //   12       topics by id; null name and no id fails all of it: UNKNOWN_SERVER_ERROR
 //
