@@ -350,6 +350,9 @@ static int prepare_shares(struct produce_part *part)
     if (share->job.batch.size > division->segment_bytes) {
       return ERR_LIMIT;
     }
+    if (count > 1) {
+      TRY(partition_check_append(share->found, share->job.batch.bytes));
+    }
   }
   return 0;
 }
@@ -363,6 +366,8 @@ void produce_divide_append(struct produce_part *part, struct partition *found)
   int result = prepare_shares(part);
   if (result < 0) {
     part->error = api_wire_error(result);
+  }
+  if (result < 0 && result != ERR_OUT_OF_ORDER_SEQUENCE) {
     produce_divide_refused(part, found);
   }
   if (part->error != WIRE_NONE || is_beyond_gap(part, found)) {

@@ -7,7 +7,7 @@
 //
 //   ORDER_PREPARING   its parts are made. Then: is one refused, or has the producer a gap before it? out
 //   ORDER_LOOKING     it came behind others: what is stored of it is looked up again, now that those are written
-//   ORDER_EMITTING    what its transforms emitted is written
+//   ORDER_EMITTING    no log is known not to take its part: what its transforms emitted is written
 //   (the end)         its parts are handed to their appenders
 //
 // Nobody waits here, and a transform never waits for a batch before its own, so a batch that is stuck in one (for a
@@ -115,6 +115,9 @@ static void order_emit(struct policy_produce *op)
   for (int32_t i = 0; i < op->part_count; i++) {
     struct policy_part *part = &op->parts[i];
     policy_part_take_look(part);
+    if (op->part_count > 1 && part->result == 0 && !part->is_stored) {
+      part->result = partition_check_append(part->part, part->bytes);
+    }
   }
   if (order_result(op) < 0) {
     return;

@@ -84,16 +84,10 @@ static bool append_is_share(const uint8_t *bytes)
   return batch_is_share_producer_id(batch_producer_id(bytes)) && batch_base_sequence(bytes) >= 0;
 }
 
-/// Why a batch may not be appended now; 0 when it may.
-static int append_refusal(struct partition *part, const struct partition_state *state, const struct append_job *job)
+/// Whether a share lies behind one that was not written.
+static int append_check_gap(struct partition *part, const uint8_t *bytes)
 {
-  TRY(partition_check_leader(state));
-  TRY(partition_check_epoch(state, job->leader_epoch));
-  if (job->after != NULL && job->after->result < 0) {
-    return job->after->result;
-  }
   struct gaps *gaps = atomic_load_explicit(&part->gaps, memory_order_acquire);
-  const uint8_t *bytes = job->batch.bytes;
   if (gaps == NULL || !append_is_share(bytes)) {
     return 0;
   }
@@ -103,7 +97,31 @@ static int append_refusal(struct partition *part, const struct partition_state *
                      "sequence %" PRId32 " of producer %" PRId64 ": one before it is missing",
                      batch_base_sequence(bytes), batch_producer_id(bytes));
   }
-  gaps_close(gaps, batch_producer_id(bytes), batch_producer_epoch(bytes), batch_base_sequence(bytes));
+  return 0;
+}
+
+int partition_check_append(struct partition *part, const uint8_t *bytes)
+{
+  struct partition_state state;
+  partition_read_state(part, &state);
+  TRY(partition_check_leader(&state));
+  return append_check_gap(part, bytes);
+}
+
+/// Why a batch may not be appended now; 0 when it may.
+static int append_refusal(struct partition *part, const struct partition_state *state, const struct append_job *job)
+{
+  TRY(partition_check_leader(state));
+  TRY(partition_check_epoch(state, job->leader_epoch));
+  if (job->after != NULL && job->after->result < 0) {
+    return job->after->result;
+  }
+  TRY(append_check_gap(part, job->batch.bytes));
+  struct gaps *gaps = atomic_load_explicit(&part->gaps, memory_order_acquire);
+  if (gaps != NULL && append_is_share(job->batch.bytes)) {
+    gaps_close(gaps, batch_producer_id(job->batch.bytes), batch_producer_epoch(job->batch.bytes),
+               batch_base_sequence(job->batch.bytes));
+  }
   return 0;
 }
 

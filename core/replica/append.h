@@ -57,3 +57,9 @@ void partition_submit(struct partition *part, struct append_job *job);
 /// @param oldest  the first of the row
 /// @param count   jobs in the row, at least 1
 void partition_submit_row(struct partition *part, struct append_job *newest, struct append_job *oldest, int32_t count);
+
+/// Why a batch would not be appended now, as far as that can be told without the appender: for whoever divides one, and
+/// wants it written as a whole. Any thread inside the epoch.
+///
+/// @return 0, ERR_NOT_LEADER, ERR_STORAGE_OFFLINE, ERR_NOT_FOUND, ERR_OUT_OF_ORDER_SEQUENCE
+int partition_check_append(struct partition *part, const uint8_t *bytes);

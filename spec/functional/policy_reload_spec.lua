@@ -116,7 +116,8 @@ describe("functions on records that are reloaded under way:", function()
       local topic = requests.find(client, "t")
       local function produce(sequence)
         return requests.produce(client, topic,
-          records.batch { records = { { key = "b", value = "v" .. sequence } }, producer_id = 7, producer_epoch = 0, sequence = sequence }).error_code
+          records.batch { records = { { key = "b", value = "v" .. sequence } }, producer_id = 7, producer_epoch = 0,
+            sequence = sequence }).error_code
       end
       assert.equal(0, produce(0))
       reload.hup(broker, divided)

@@ -175,7 +175,8 @@ describe("a batch that is divided", function()
 
   it("is written nowhere when one of its functions does not return, and those behind it go on", function()
     local t = find "stuck"
-    local ids = { send(t, nil, "0 a", "1 endless", "2 b"), send(t, nil, "0 c", "1 d"), send(t, nil, "0 endless", "1 x"), send(t, nil, "0 e") }
+    local ids = { send(t, nil, "0 a", "1 endless", "2 b"), send(t, nil, "0 c", "1 d"), send(t, nil, "0 endless", "1 x"),
+      send(t, nil, "0 e") }
     assert.same({ POLICY_VIOLATION, NONE, POLICY_VIOLATION, NONE }, { code(ids[1]), code(ids[2]), code(ids[3]), code(ids[4]) })
     assert.same({ "c e", "d", "" }, stored(t))
   end)
@@ -206,7 +207,8 @@ describe("a batch that is divided", function()
 
   it("is written while functions come and go, each partition in the order of its batches", function()
     local t, ids, expected = find "t", {}, { {}, {} }
-    local steps = { CONFIG:gsub(", transform = function", ", transform = 1 and function"), (CONFIG:gsub("partitioner = divide", "partitioner = 'range:1'")) }
+    local steps = { (CONFIG:gsub(", transform = function", ", transform = 1 and function")),
+      (CONFIG:gsub("partitioner = divide", "partitioner = 'range:1'")) }
     for i = 1, 80 do
       ids[i] = send(t, nil, "0 " .. i, "1 slow" .. i)
       expected[1][i], expected[2][i] = tostring(i), "slow" .. i
@@ -221,7 +223,8 @@ describe("a share that a disk does not take", function()
   local divided = [[topic "%s" { partitions = 2, %s }]]
   for name, words in pairs {
     ["by a function"] = "partitioner = function(record) return tonumber(record.key) end",
-    ["by a function, and transformed"] = "partitioner = function(record) return tonumber(record.key) end, transform = function(r) return r end",
+    ["by a function, and transformed"] = "partitioner = function(record) return tonumber(record.key) end, "
+      .. "transform = function(r) return r end",
     ["by a partitioner of ours"] = [[luka_partitioner = "range:1"]],
   } do
     it("holds back what its producer has sent behind it: divided " .. name, function()
@@ -242,6 +245,7 @@ describe("a share that a disk does not take", function()
       assert.equal(1, (disk:acted()))
       assert.equal(OUT_OF_ORDER, produce(4))
       assert.equal(OUT_OF_ORDER, produce(6))
+      assert.equal(2, requests.end_offset(client, t, 0)) -- none of their shares is written
       for _, sequence in ipairs { 2, 4, 6 } do assert.equal(NONE, produce(sequence)) end
       local seen = {}
       for i = 0, 1 do seen[i + 1] = records.values(requests.fetch_to_end(client, t, 0, i)) end
