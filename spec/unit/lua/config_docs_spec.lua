@@ -98,7 +98,7 @@ describe("docs/policies.md", function()
       assert(config, message)
       count = count + 1
     end
-    assert.equal(4, count)
+    assert.equal(5, count)
   end)
 
   it("names all hooks and all words", function()
