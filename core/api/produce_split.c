@@ -316,7 +316,8 @@ static bool is_beyond_gap(struct produce_part *part, struct partition *found)
     part->verdict.message = "A batch of the producer before this one was refused, and has to come first.";
     return true;
   }
-  gaps_close(gaps, division->producer_id, division->producer_epoch, division->sequence);
+  gaps_close(gaps, division->producer_id, division->producer_epoch, division->sequence,
+             batch_next_sequence(division->sequence, part->verdict.header.last_offset_delta));
   return false;
 }
 
@@ -366,8 +367,6 @@ void produce_divide_append(struct produce_part *part, struct partition *found)
   int result = prepare_shares(part);
   if (result < 0) {
     part->error = api_wire_error(result);
-  }
-  if (result < 0 && result != ERR_OUT_OF_ORDER_SEQUENCE) {
     produce_divide_refused(part, found);
   }
   if (part->error != WIRE_NONE || is_beyond_gap(part, found)) {

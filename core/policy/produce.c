@@ -195,7 +195,7 @@ static void produce_done(struct policy_job *job, bool is_abandoned)
   struct policy_produce *op = CONTAINER_OF(job, struct policy_produce, job);
   if (is_abandoned) {
     op->result = ERR_POLICY_VIOLATION;
-    op->verdict = (struct batch_verdict){.message = job->failure.text};
+    op->verdict.message = job->failure.text; // parts may be reading the rest at their homes
     op->abandoned(op);
     policy_order_came(op, false);
   } else if (job->is_refused) {
@@ -279,7 +279,6 @@ static int produce_find_partitioner(struct policy_produce *op, const struct poli
   if (name != NULL) {
     *partitioner = policy_set_named(set, name, strlen(name));
   }
-  op->is_divided = name != NULL || *partitioner != NULL;
   char text[POLICY_TEXT_SIZE];
   if (name != NULL && *partitioner == NULL) {
     snprintf(text, sizeof text,
@@ -415,6 +414,7 @@ static int produce_divide(struct policy_produce *op, struct batch_records *recor
   TRY(batch_split(split, records, op->chosen, op->topic->partition_count, op->addressed->index, &packing));
   op->split = split->out;
   split->out = (struct record_buffer){0};
+  policy_order_hold_split(op);
   produce_make_parts(op, split->count);
   for (int32_t i = 0; i < split->count; i++) {
     struct policy_part *part = &op->parts[i];

@@ -36,6 +36,12 @@ bool policy_order_is_full(void)
   return atomic_load_explicit(&order_bytes, memory_order_relaxed) > ORDER_BYTES_MAX;
 }
 
+void policy_order_hold_split(struct policy_produce *op)
+{
+  op->held_bytes = op->split.capacity;
+  atomic_fetch_add_explicit(&order_bytes, (int64_t)op->held_bytes, memory_order_relaxed);
+}
+
 void policy_order_hold(struct policy_part *part)
 {
   // One part is written right away, but for what it emits or what is before it.
@@ -75,11 +81,18 @@ static int order_result(const struct policy_produce *op)
 }
 
 /// A refused batch takes no sequences, and its producer has to know before it goes on.
-static void order_note_gap(struct policy_produce *op, int result)
+static void order_note(struct policy_produce *op)
 {
-  if (op->is_divided && op->producer_id >= 0 && result != ERR_OUT_OF_ORDER_SEQUENCE &&
-      result != ERR_INVALID_PRODUCER_EPOCH) {
+  if (op->producer_id >= 0) {
     gaps_note(&op->addressed->gaps, op->producer_id, op->producer_epoch, op->sequence, clock_mono_ms());
+  }
+}
+
+/// The same by what it is refused with: what is refused for its sequence or epoch is missing nowhere.
+static void order_note_refused(struct policy_produce *op, int result)
+{
+  if (result != ERR_OUT_OF_ORDER_SEQUENCE && result != ERR_INVALID_PRODUCER_EPOCH) {
+    order_note(op);
   }
 }
 
@@ -87,14 +100,15 @@ static void order_note_gap(struct policy_produce *op, int result)
 static int order_check_gap(struct policy_produce *op)
 {
   struct gaps *gaps = atomic_load_explicit(&op->addressed->gaps, memory_order_acquire);
-  if (gaps == NULL || !op->is_divided || op->producer_id < 0) {
+  if (gaps == NULL || op->producer_id < 0) {
     return 0;
   }
   if (gaps_refuse(gaps, op->producer_id, op->producer_epoch, op->sequence, clock_mono_ms())) {
     op->verdict.message = "A batch of the producer before this one was refused, and has to come first.";
     return error_set(ERR_OUT_OF_ORDER_SEQUENCE, "a batch before it was refused");
   }
-  gaps_close(gaps, op->producer_id, op->producer_epoch, op->sequence);
+  gaps_close(gaps, op->producer_id, op->producer_epoch, op->sequence,
+             batch_next_sequence(op->sequence, op->verdict.header.last_offset_delta));
   return 0;
 }
 
@@ -117,6 +131,9 @@ static void order_emit(struct policy_produce *op)
     policy_part_take_look(part);
     if (op->part_count > 1 && part->result == 0 && !part->is_stored) {
       part->result = partition_check_append(part->part, part->bytes);
+      if (part->result == ERR_OUT_OF_ORDER_SEQUENCE) {
+        order_note(op); // a share of a batch before it is missing there
+      }
     }
   }
   if (order_result(op) < 0) {
@@ -172,7 +189,7 @@ static bool order_step(struct policy_produce *op)
   }
   int result = order_result(op);
   if (result < 0) {
-    order_note_gap(op, result);
+    order_note_refused(op, result);
   }
   return result < 0;
 }
@@ -199,7 +216,7 @@ static void order_told(struct mail *mail)
 static void order_leave(struct policy_produce *op, const struct policy_produce *own)
 {
   list_remove(&op->node);
-  int64_t held_bytes = 0;
+  int64_t held_bytes = (int64_t)op->held_bytes;
   for (int32_t i = 0; i < op->part_count; i++) {
     held_bytes += (int64_t)op->parts[i].held_bytes;
   }
@@ -260,7 +277,6 @@ void policy_order_came(struct policy_produce *op, bool is_own)
 
 void policy_order_refuse(struct policy_produce *op)
 {
-  op->is_divided = atomic_load_explicit(&op->addressed->divided_ms, memory_order_relaxed) > 0;
-  order_note_gap(op, op->result);
+  order_note_refused(op, op->result);
   atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
 }

@@ -182,6 +182,12 @@ static inline int32_t batch_base_sequence(const uint8_t *bytes)
   return (int32_t)bytes_get_u32(bytes + BATCH_BASE_SEQUENCE_POS);
 }
 
+/// The sequence behind a batch's last one: after INT32_MAX comes 0.
+static inline int32_t batch_next_sequence(int32_t first_sequence, int32_t last_offset_delta)
+{
+  return (int32_t)(((uint32_t)first_sequence + (uint32_t)last_offset_delta + 1) & INT32_MAX);
+}
+
 static inline int32_t batch_record_count(const uint8_t *bytes)
 {
   return (int32_t)bytes_get_u32(bytes + BATCH_COUNT_POS);

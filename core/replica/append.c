@@ -118,9 +118,11 @@ static int append_refusal(struct partition *part, const struct partition_state *
   }
   TRY(append_check_gap(part, job->batch.bytes));
   struct gaps *gaps = atomic_load_explicit(&part->gaps, memory_order_acquire);
-  if (gaps != NULL && append_is_share(job->batch.bytes)) {
-    gaps_close(gaps, batch_producer_id(job->batch.bytes), batch_producer_epoch(job->batch.bytes),
-               batch_base_sequence(job->batch.bytes));
+  const uint8_t *bytes = job->batch.bytes;
+  if (gaps != NULL && append_is_share(bytes)) {
+    gaps_close(gaps, batch_producer_id(bytes), batch_producer_epoch(bytes), batch_base_sequence(bytes), -1);
+  } else if (gaps != NULL && batch_producer_id(bytes) >= 0 && batch_base_sequence(bytes) >= 0) {
+    gaps_pass(gaps, batch_producer_id(bytes), batch_base_sequence(bytes));
   }
   return 0;
 }

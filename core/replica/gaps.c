@@ -11,6 +11,7 @@ struct gap {
   int64_t producer_id; ///< whose
   int64_t noted_ms;    ///< when it was noted last
   int32_t sequence;    ///< what is missing begins here
+  int32_t furthest;    ///< of what was refused, the last: until then batches have to come one after the other
   int16_t epoch;       ///< of the producer
 };
 
@@ -84,16 +85,26 @@ static struct gap *gaps_add(struct gaps *gaps)
   return oldest;
 }
 
+/// Notes that a batch beyond a gap was refused.
+static void gap_reach(struct gap *gap, int32_t sequence)
+{
+  if (producers_is_beyond(gap->furthest, sequence)) {
+    gap->furthest = sequence;
+  }
+}
+
 void gaps_note(_Atomic(struct gaps *) *place, int64_t producer_id, int16_t epoch, int32_t sequence, int64_t now_ms)
 {
   struct gaps *gaps = gaps_make(place);
   pthread_mutex_lock(&gaps->lock);
   struct gap *gap = gaps_find(gaps, producer_id);
-  bool is_known = gap != NULL && gap->epoch >= epoch;
-  bool is_older = is_known && (gap->epoch > epoch || producers_is_beyond(gap->sequence, sequence));
-  if (!is_older) {
+  if (gap == NULL || gap->epoch < epoch) {
     gap = gap != NULL ? gap : gaps_add(gaps);
-    *gap = (struct gap){.producer_id = producer_id, .sequence = sequence, .epoch = epoch};
+    *gap = (struct gap){.producer_id = producer_id, .sequence = sequence, .furthest = sequence, .epoch = epoch};
+  } else if (gap->epoch == epoch && producers_is_beyond(gap->sequence, sequence)) {
+    gap_reach(gap, sequence);
+  } else if (gap->epoch == epoch) {
+    gap->sequence = sequence;
   }
   gap->noted_ms = now_ms;
   pthread_mutex_unlock(&gaps->lock);
@@ -111,18 +122,42 @@ bool gaps_refuse(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t 
     gap = NULL;
   }
   bool is_refused = gap != NULL && gap->epoch == epoch && producers_is_beyond(gap->sequence, sequence);
+  if (is_refused) {
+    gap_reach(gap, sequence);
+  }
   pthread_mutex_unlock(&gaps->lock);
   return is_refused;
 }
 
-void gaps_close(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t sequence)
+void gaps_close(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t sequence, int32_t next)
 {
   if (gaps_are_none(gaps)) {
     return;
   }
   pthread_mutex_lock(&gaps->lock);
   struct gap *gap = gaps_find(gaps, producer_id);
-  if (gap != NULL && (epoch > gap->epoch || (epoch == gap->epoch && !producers_is_beyond(gap->sequence, sequence)))) {
+  bool is_same = gap != NULL && epoch == gap->epoch;
+  if (gap != NULL && epoch > gap->epoch) {
+    gaps_remove(gaps, gap);
+  } else if (is_same && next < 0 && !producers_is_beyond(gap->sequence, sequence)) {
+    gaps_remove(gaps, gap);
+  } else if (is_same && next >= 0 && sequence == gap->sequence) {
+    gap->sequence = next;
+    if (producers_is_beyond(gap->furthest, next)) {
+      gaps_remove(gaps, gap);
+    }
+  }
+  pthread_mutex_unlock(&gaps->lock);
+}
+
+void gaps_pass(struct gaps *gaps, int64_t producer_id, int32_t sequence)
+{
+  if (gaps_are_none(gaps)) {
+    return;
+  }
+  pthread_mutex_lock(&gaps->lock);
+  struct gap *gap = gaps_find(gaps, producer_id);
+  if (gap != NULL && (sequence == gap->sequence || producers_is_beyond(gap->sequence, sequence))) {
     gaps_remove(gaps, gap);
   }
   pthread_mutex_unlock(&gaps->lock);

@@ -15,6 +15,10 @@ local CONFIG = [[
 local function divide(record) return tonumber(record.key) end
 topic "plain" { partitions = 3, partitioner = divide }
 topic "copies" { partitions = 3 }
+topic "only" { transform = function(record)
+  if record.value == "bad" then reject "it is bad" end
+  return record
+end }
 topic "t" { partitions = 3, partitioner = divide, transform = function(record)
   local value = record.value
   if value == "bad" then reject "it is bad" end
@@ -117,6 +121,31 @@ describe("a batch that is divided", function()
     assert.same({ "b c f", "d g", "e" }, stored(t))
   end)
 
+  for _, name in ipairs { "plain", "t" } do
+    it("comes behind all that was refused before it, also when the client has sent it before it knew: " .. name, function()
+      local t = find(name)
+      local function broken(sequence) return batch(sequence, "0 a"):sub(1, -2) .. "\255" end
+      local ids = { requests.send_produce(client, t, broken(0)), send(t, 1, "0 b"), send(t, 0, "0 a"), send(t, 2, "0 c"),
+        send(t, 1, "0 b"), send(t, 2, "0 c"), send(t, 3, "1 d") }
+      local codes = {}
+      for i, id in ipairs(ids) do codes[i] = code(id) end
+      assert.same({ 2, OUT_OF_ORDER, NONE, OUT_OF_ORDER, NONE, NONE, NONE }, codes)
+      assert.same({ "a b c", "d", "" }, stored(t))
+    end)
+
+    it("keeps what follows back though one before it is sent again: " .. name, function()
+      local t = find(name)
+      assert.equal(NONE, produce(t, 0, "0 a").error_code)
+      assert.equal(2, requests.produce(client, t, batch(1, "0 b"):sub(1, -2) .. "\255").error_code)
+      local codes = {}
+      for i, step in ipairs { { 0, "0 a" }, { 2, "0 c" }, { 1, "0 b" }, { 2, "0 c" } } do
+        codes[i] = produce(t, step[1], step[2]).error_code
+      end
+      assert.same({ NONE, OUT_OF_ORDER, NONE, NONE }, codes)
+      assert.same({ "a b c", "", "" }, stored(t))
+    end)
+  end
+
   it("of a producer without sequences is written behind a refused one", function()
     local t = find "t"
     local ids = { send(t, nil, "0 a", "1 slow", "1 bad"), send(t, nil, "0 b"), send(t, nil, "1 c") }
@@ -216,6 +245,46 @@ describe("a batch that is divided", function()
     end
     for i = 1, 80 do assert.equal(NONE, code(ids[i])) end
     assert.same({ table.concat(expected[1], " "), table.concat(expected[2], " "), "" }, stored(t))
+  end)
+end)
+
+describe("a batch that is not divided", function()
+  local broker, client
+  before_each(function()
+    broker = reload.start(CONFIG, { set = { "workers=2" } })
+    client = broker:connect()
+  end)
+  after_each(function()
+    client:close()
+    assert.equal(0, broker:stop())
+  end)
+
+  local function batch(sequence, value)
+    return records.batch { records = { value }, producer_id = 7, producer_epoch = 0, sequence = sequence }
+  end
+
+  it("is refused behind the first one of its producer that a transform refuses: clients use its sequences again", function()
+    local only = requests.find(client, "only")
+    local ids, codes = {}, {}
+    for i, step in ipairs { { 0, "bad" }, { 1, "a" }, { 0, "a" }, { 1, "b" } } do
+      ids[i] = requests.send_produce(client, only, batch(step[1], step[2]))
+    end
+    for i, id in ipairs(ids) do
+      codes[i] = client:answer("Produce", requests.PRODUCE, id).responses[1].partition_responses[1].error_code
+    end
+    assert.same({ INVALID_RECORD, OUT_OF_ORDER, NONE, NONE }, codes)
+    assert.same({ "a", "b" }, records.values(requests.fetch_to_end(client, only, 0, 0)))
+  end)
+
+  it("is not kept back by what was refused, when others have come past its functions since", function()
+    local only = requests.find(client, "only")
+    local function produce(sequence, value) return requests.produce(client, only, batch(sequence, value)).error_code end
+    assert.same({ NONE, INVALID_RECORD }, { produce(0, "a"), produce(1, "bad") })
+    reload.hup(broker, (CONFIG:gsub('topic "only".-end }\n', 'topic "only" {}\n')))
+    assert.same({ NONE, NONE }, { produce(1, "b"), produce(2, "bad") })
+    reload.hup(broker, CONFIG)
+    assert.equal(NONE, produce(3, "c"))
+    assert.same({ "a", "b", "bad", "c" }, records.values(requests.fetch_to_end(client, only, 0, 0)))
   end)
 end)
 

@@ -12,7 +12,8 @@ describe("gaps", function()
 
   local function note(producer, epoch, sequence, now) C.gaps_note(table_of, producer, epoch, sequence, now or 0) end
   local function refuses(producer, epoch, sequence, now) return C.gaps_refuse(table_of[0], producer, epoch, sequence, now or 0) end
-  local function close(producer, epoch, sequence) C.gaps_close(table_of[0], producer, epoch, sequence) end
+  --- `behind`: the sequence behind the batch; none for a share.
+  local function close(producer, epoch, sequence, behind) C.gaps_close(table_of[0], producer, epoch, sequence, behind or -1) end
 
   it("are none at first", function()
     assert.is_false(refuses(7, 0, 0))
@@ -25,10 +26,10 @@ describe("gaps", function()
     assert.same({ false, false, false }, { refuses(8, 1, 11), refuses(7, 2, 11), refuses(7, 0, 11) })
   end)
 
-  it("are closed by the sequence that is missing, a lower one, or a newer epoch", function()
-    for _, by in ipairs { { 1, 10 }, { 1, 3 }, { 2, 0 } } do
+  it("are closed by the sequence that is missing, a lower one of a share, or a newer epoch", function()
+    for _, by in ipairs { { 1, 10 }, { 1, 10, 20 }, { 1, 3 }, { 2, 0 }, { 2, 0, 10 } } do
       note(7, 1, 10)
-      close(7, by[1], by[2])
+      close(7, by[1], by[2], by[3])
       assert.is_false(refuses(7, 1, 11))
     end
   end)
@@ -38,6 +39,48 @@ describe("gaps", function()
     close(7, 1, 11)
     close(7, 0, 10)
     assert.is_true(refuses(7, 1, 11))
+  end)
+
+  it("are not closed by what was written before them", function()
+    note(7, 1, 10)
+    close(7, 1, 3, 10)
+    assert.is_true(refuses(7, 1, 11))
+  end)
+
+  it("move on with the batches that come for them, until the last one that was refused has come", function()
+    note(7, 1, 10)
+    assert.same({ true, true }, { refuses(7, 1, 20), refuses(7, 1, 30) })
+    close(7, 1, 10, 20)
+    assert.same({ true, false }, { refuses(7, 1, 25), refuses(7, 1, 20) })
+    note(7, 1, 40) -- for another reason
+    close(7, 1, 20, 30)
+    close(7, 1, 30, 40)
+    assert.is_true(refuses(7, 1, 41))
+    close(7, 1, 40, 50)
+    assert.is_false(refuses(7, 1, 60))
+  end)
+
+  it("keep to where the last one was refused when the first one is refused again", function()
+    note(7, 1, 10)
+    assert.is_true(refuses(7, 1, 30))
+    close(7, 1, 10, 20)
+    note(7, 1, 10)
+    close(7, 1, 10, 20)
+    assert.is_true(refuses(7, 1, 25))
+  end)
+
+  it("are passed by what comes to a log that judges sequences itself", function()
+    local function pass(producer, sequence) C.gaps_pass(table_of[0], producer, sequence) end
+    pass(7, 0)
+    note(7, 1, 10)
+    pass(7, 9)
+    pass(8, 10)
+    assert.is_true(refuses(7, 1, 11))
+    for _, sequence in ipairs { 10, 50 } do
+      note(7, 1, 10)
+      pass(7, sequence)
+      assert.is_false(refuses(7, 1, 11))
+    end
   end)
 
   it("begin where the first of several refused batches does", function()
