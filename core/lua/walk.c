@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { WALK_CDATA = 10 }; // lua_type() of what the FFI makes
+
 static int walk_next(lua_State *vm)
 {
   luaL_checktype(vm, 1, LUA_TTABLE);
@@ -18,12 +20,28 @@ static int walk_next(lua_State *vm)
   return 1;
 }
 
+/// Upvalues: the next() above, LuaJIT's own pairs() and next(). What has a metamethod of its own for this has it still,
+/// as FFI types do, and tables where LuaJIT was built so.
 static int walk_pairs(lua_State *vm)
 {
-  luaL_checktype(vm, 1, LUA_TTABLE);
-  lua_pushvalue(vm, lua_upvalueindex(1));
-  lua_pushvalue(vm, 1);
-  lua_pushnil(vm);
+  bool is_plain = lua_istable(vm, 1) && !luaL_getmetafield(vm, 1, "__pairs");
+  if (!is_plain && !lua_istable(vm, 1) && lua_type(vm, 1) != WALK_CDATA) {
+    luaL_checktype(vm, 1, LUA_TTABLE);
+  }
+  if (is_plain) {
+    lua_pushvalue(vm, lua_upvalueindex(1));
+    lua_pushvalue(vm, 1);
+    lua_pushnil(vm);
+    return 3;
+  }
+  lua_settop(vm, 1);
+  lua_pushvalue(vm, lua_upvalueindex(2));
+  lua_insert(vm, 1);
+  lua_call(vm, 1, 3);
+  if (lua_rawequal(vm, 1, lua_upvalueindex(3))) {
+    lua_pushvalue(vm, lua_upvalueindex(1));
+    lua_replace(vm, 1);
+  }
   return 3;
 }
 
@@ -45,8 +63,10 @@ void lua_walk_open(struct lua_State *vm)
     return;
   }
   lua_pushcfunction(vm, walk_next);
-  lua_pushvalue(vm, -1);
+  lua_getglobal(vm, "pairs");
+  lua_getglobal(vm, "next");
+  lua_pushvalue(vm, -3);
   lua_setglobal(vm, "next");
-  lua_pushcclosure(vm, walk_pairs, 1);
+  lua_pushcclosure(vm, walk_pairs, 3);
   lua_setglobal(vm, "pairs");
 }

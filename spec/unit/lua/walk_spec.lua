@@ -44,6 +44,18 @@ describe("Walking a table", function()
     assert.equal(expected, builtin(tostring(next) .. tostring(pairs)))
   end)
 
+  it("is what an FFI type says of itself, as with LuaJIT's own", function()
+    local list = ffi.metatype(ffi.typeof "struct { int count; }", {
+      __pairs = function(self)
+        return function(_, i) if i < self.count then return i + 1, "v" .. i end end, self, 0
+      end,
+    })
+    local seen = {}
+    for i, v in pairs(list(3)) do seen[i] = v end
+    assert.same({ "v0", "v1", "v2" }, seen)
+    assert.has_error(function() pairs(ffi.new "int[1]") end)
+  end)
+
   for name, case in pairs {
     ["goes through lists and keys"] = { [[
       local t, sum, names = { 1, 2, nil, 4, a = 5, b = 6 }, 0, {}
