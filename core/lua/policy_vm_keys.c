@@ -11,6 +11,7 @@
 
 enum {
   KEYS_BYTES_MAX = 64 * 1024, ///< of one string: a small part of a state's memory. Those of large batches are many
+  KEYS_MAX = 16 * 1024,       ///< keys of one string: a packed batch may hold millions of empty ones
   KEYS_ROOM_MIN = 1024,       ///< keys, and bytes of them, that memory is made for at first
 };
 
@@ -19,7 +20,7 @@ static int32_t keys_count(const struct policy_call *call, int32_t *count)
 {
   int32_t bytes = 0;
   int32_t end = call->index;
-  for (; end < call->count; end++) {
+  for (; end < call->count && end - call->index < KEYS_MAX; end++) {
     int32_t size = call->records[end].key_size > 0 ? call->records[end].key_size : 0;
     if (size > KEYS_BYTES_MAX - bytes) {
       break;
