@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the files of the produce path: produce.c divides, produce_part.c does what is done with each chosen partition,
+// For the files of the produce path: produce.c has a batch at the home of its partition, and in the end;
+// produce_divide.c makes parts of it, produce_part.c does what is done with each chosen partition,
 // produce_extra.c writes what policies made in addition, produce_order.c decides whether and when all of it is written.
 #pragma once
 
@@ -47,6 +48,26 @@ struct part_extra {
   struct partition *part;    ///< emitted: where it goes; referenced
   struct record_buffer out;  ///< the batch
 };
+
+// ---- produce_divide.c ----
+
+/// Finds who chooses partitions: what the topic's config says, or else the configuration.
+///
+/// @param[out] partitioner  NULL: the client does
+/// @param[out] choice       for one of ours
+/// @return 0, or what the batch is refused with
+int policy_divide_find(struct policy_produce *op, const struct policy_set *set, const struct policy_topic *policies,
+                       const struct policy **partitioner, struct policy_choice *choice);
+
+/// Has the partition of each record chosen, and makes the parts.
+///
+/// @param vm  NULL: there is none
+/// @return 0; ERR_CLOSED: abandoned; another: what the batch is refused with
+int policy_divide(struct policy_produce *op, struct policy_vm *vm, const struct policy *partitioner,
+                  const struct policy_choice *choice, struct batch_records *records, bool is_transformed);
+
+/// Makes one part that is all of the batch.
+void policy_divide_not(struct policy_produce *op, int32_t partition);
 
 // ---- produce_part.c ----
 
