@@ -264,8 +264,8 @@ int replica_append_run(const char *dir, int loops, int jobs, int refused_each, i
                                    .count = jobs,
                                    .left = jobs,
                                    .refused_each = refused_each,
-                                   .how = how};
-    if (how == REPLICA_APPEND_THREAD) {
+                                   .how = how == REPLICA_APPEND_MIXED ? i % REPLICA_APPEND_MIXED : how};
+    if (owners[i].how == REPLICA_APPEND_THREAD) {
       pthread_create(&owners[i].thread, NULL, appending_run, &owners[i]);
     } else {
       owners[i].mail.run = appending_start;
@@ -275,8 +275,10 @@ int replica_append_run(const char *dir, int loops, int jobs, int refused_each, i
   for (int i = 0; i < loops; i++) {
     sem_wait(&driver.done);
   }
-  for (int i = 0; i < loops && how == REPLICA_APPEND_THREAD; i++) {
-    pthread_join(owners[i].thread, NULL);
+  for (int i = 0; i < loops; i++) {
+    if (owners[i].how == REPLICA_APPEND_THREAD) {
+      pthread_join(owners[i].thread, NULL);
+    }
   }
   atomic_store(&reading.stop, true);
   pthread_join(reader, NULL);

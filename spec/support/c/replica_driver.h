@@ -26,6 +26,7 @@ enum replica_append_how {
   REPLICA_APPEND_LOOP,   ///< each loop, one after another
   REPLICA_APPEND_GATHER, ///< each loop gathers, and submits now and then (replica/append_gather.h)
   REPLICA_APPEND_THREAD, ///< a thread for each loop, which is none itself, and now and then waits for a change
+  REPLICA_APPEND_MIXED,  ///< all three side by side, one after the other
 };
 
 /// Appends `jobs` one-record batches from each of `loops` loops to one partition in `dir`, while another thread reads

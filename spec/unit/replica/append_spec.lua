@@ -16,6 +16,8 @@ describe("a partition's appender", function()
     { loops = 1, who = C.REPLICA_APPEND_THREAD, how = " for a thread that is none" },
     { loops = 4, who = C.REPLICA_APPEND_THREAD, how = " for a thread each that is none" },
     { loops = 4, who = C.REPLICA_APPEND_THREAD, refused_each = 5, how = " for a thread each that is none, every fifth refused" },
+    { loops = 6, who = C.REPLICA_APPEND_MIXED, how = ", by loops that gather or do not, and by threads that are none" },
+    { loops = 6, who = C.REPLICA_APPEND_MIXED, refused_each = 5, how = ", by all of these, every fifth refused" },
   } do
     describe(("used by %d loop(s)%s"):format(case.loops, case.how), function()
       local jobs = 3000
