@@ -36,10 +36,10 @@ struct gaps;
 
 /// Notes that a batch was refused. Of a producer the oldest gap of its newest epoch counts.
 ///
-/// @param gaps      the table, made with the first gap
+/// @param place     of the table, which is made with the first gap
 /// @param sequence  of the batch's first record
 /// @param now_ms    monotonic, likewise below
-void gaps_note(_Atomic(struct gaps *) *gaps, int64_t producer_id, int16_t epoch, int32_t sequence, int64_t now_ms);
+void gaps_note(_Atomic(struct gaps *) *place, int64_t producer_id, int16_t epoch, int32_t sequence, int64_t now_ms);
 
 /// Whether a batch lies beyond a gap of its producer. @param gaps  NULL: there are none
 bool gaps_refuse(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t sequence, int64_t now_ms);
