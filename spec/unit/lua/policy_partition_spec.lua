@@ -49,6 +49,16 @@ for _, jit in ipairs { "", "jit = true, " } do
       for _ = 1, 3 do assert.same(expected, vm:partition(records, 2000)) end
     end)
 
+    it("sees the keys of very many records, though they are empty", function()
+      make "return #record.key"
+      local records, expected = {}, {}
+      for i = 1, 40000 do
+        local key = i % 9999 == 0 and "key" or ""
+        records[i], expected[i] = key, #key
+      end
+      assert.same(expected, vm:partition(records, 4))
+    end)
+
     it("has the hash of other texts as long as the key", function()
       make "return (hash(record.value) == hash(record.key) and 1 or 0) + (crc32(record.value) == crc32(record.key) and 2 or 0)"
       local records, expected = {}, {}
