@@ -122,7 +122,7 @@ static int append_refusal(struct partition *part, const struct partition_state *
   if (gaps != NULL && append_is_share(bytes)) {
     gaps_close(gaps, batch_producer_id(bytes), batch_producer_epoch(bytes), batch_base_sequence(bytes), -1);
   } else if (gaps != NULL && batch_producer_id(bytes) >= 0 && batch_base_sequence(bytes) >= 0) {
-    gaps_pass(gaps, batch_producer_id(bytes), batch_base_sequence(bytes));
+    gaps_pass(gaps, batch_producer_id(bytes), batch_producer_epoch(bytes), batch_base_sequence(bytes));
   }
   return 0;
 }

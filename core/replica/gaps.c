@@ -5,13 +5,13 @@
 
 #include "base/mem.h"
 #include "log/producer_state.h"
+#include "record/split.h"
 
 /// One gap.
 struct gap {
   int64_t producer_id; ///< whose
   int64_t noted_ms;    ///< when it was noted last
-  int32_t sequence;    ///< what is missing begins here
-  int32_t furthest;    ///< of what was refused, the last: until then batches have to come one after the other
+  int32_t sequence;    ///< what has to come next
   int16_t epoch;       ///< of the producer
 };
 
@@ -85,12 +85,10 @@ static struct gap *gaps_add(struct gaps *gaps)
   return oldest;
 }
 
-/// Notes that a batch beyond a gap was refused.
-static void gap_reach(struct gap *gap, int32_t sequence)
+/// What has to come first of a newer epoch of a producer, none of which has come yet.
+static int32_t gaps_begin(int64_t producer_id, int32_t sequence)
 {
-  if (producers_is_beyond(gap->furthest, sequence)) {
-    gap->furthest = sequence;
-  }
+  return batch_is_share_producer_id(producer_id) ? sequence : 0;
 }
 
 void gaps_note(_Atomic(struct gaps *) *place, int64_t producer_id, int16_t epoch, int32_t sequence, int64_t now_ms)
@@ -98,12 +96,13 @@ void gaps_note(_Atomic(struct gaps *) *place, int64_t producer_id, int16_t epoch
   struct gaps *gaps = gaps_make(place);
   pthread_mutex_lock(&gaps->lock);
   struct gap *gap = gaps_find(gaps, producer_id);
-  if (gap == NULL || gap->epoch < epoch) {
-    gap = gap != NULL ? gap : gaps_add(gaps);
-    *gap = (struct gap){.producer_id = producer_id, .sequence = sequence, .furthest = sequence, .epoch = epoch};
-  } else if (gap->epoch == epoch && producers_is_beyond(gap->sequence, sequence)) {
-    gap_reach(gap, sequence);
-  } else if (gap->epoch == epoch) {
+  if (gap == NULL) {
+    gap = gaps_add(gaps);
+    *gap = (struct gap){.producer_id = producer_id, .sequence = sequence, .epoch = epoch};
+  } else if (gap->epoch < epoch) {
+    gap->sequence = gaps_begin(producer_id, sequence);
+    gap->epoch = epoch;
+  } else if (gap->epoch == epoch && !producers_is_beyond(gap->sequence, sequence)) {
     gap->sequence = sequence;
   }
   gap->noted_ms = now_ms;
@@ -121,10 +120,10 @@ bool gaps_refuse(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t 
     gaps_remove(gaps, gap);
     gap = NULL;
   }
-  bool is_refused = gap != NULL && gap->epoch == epoch && producers_is_beyond(gap->sequence, sequence);
-  if (is_refused) {
-    gap_reach(gap, sequence);
+  if (gap != NULL && gap->epoch < epoch && gaps_begin(producer_id, sequence) != sequence) {
+    *gap = (struct gap){.producer_id = producer_id, .epoch = epoch, .noted_ms = now_ms};
   }
+  bool is_refused = gap != NULL && gap->epoch == epoch && producers_is_beyond(gap->sequence, sequence);
   pthread_mutex_unlock(&gaps->lock);
   return is_refused;
 }
@@ -137,27 +136,25 @@ void gaps_close(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t s
   pthread_mutex_lock(&gaps->lock);
   struct gap *gap = gaps_find(gaps, producer_id);
   bool is_same = gap != NULL && epoch == gap->epoch;
-  if (gap != NULL && epoch > gap->epoch) {
-    gaps_remove(gaps, gap);
-  } else if (is_same && next < 0 && !producers_is_beyond(gap->sequence, sequence)) {
-    gaps_remove(gaps, gap);
-  } else if (is_same && next >= 0 && sequence == gap->sequence) {
+  if (gap != NULL && next >= 0 && ((is_same && sequence == gap->sequence) || epoch > gap->epoch)) {
     gap->sequence = next;
-    if (producers_is_beyond(gap->furthest, next)) {
-      gaps_remove(gaps, gap);
-    }
+    gap->epoch = epoch;
+  } else if (next < 0 &&
+             ((is_same && !producers_is_beyond(gap->sequence, sequence)) || (gap != NULL && epoch > gap->epoch))) {
+    gaps_remove(gaps, gap);
   }
   pthread_mutex_unlock(&gaps->lock);
 }
 
-void gaps_pass(struct gaps *gaps, int64_t producer_id, int32_t sequence)
+void gaps_pass(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t sequence)
 {
   if (gaps_are_none(gaps)) {
     return;
   }
   pthread_mutex_lock(&gaps->lock);
   struct gap *gap = gaps_find(gaps, producer_id);
-  if (gap != NULL && (sequence == gap->sequence || producers_is_beyond(gap->sequence, sequence))) {
+  if (gap != NULL && (epoch > gap->epoch || (epoch == gap->epoch && (sequence == gap->sequence ||
+                                                                     producers_is_beyond(gap->sequence, sequence))))) {
     gaps_remove(gaps, gap);
   }
   pthread_mutex_unlock(&gaps->lock);

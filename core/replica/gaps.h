@@ -7,10 +7,11 @@
 // gives a refused batch's sequences to its next one would otherwise have that taken for one that is stored.
 //
 //   sequence beyond the gap    ERR_OUT_OF_ORDER_SEQUENCE: the client sends it again behind what is missing
-//   the gap's                  goes on; what comes next is what has to follow it, until the last one that was refused
-//                              has come: a client sends new batches before it knows that those before were refused
-//   a lower one                goes on: it was written before. A share's closes the gap, as the next one is not known
-//   newer epoch                goes on, and closes it: the producer begins anew
+//   the gap's                  goes on, and what has to come next moves behind it: a client sends new batches before it
+//                              knows that those before were refused. A share's closes the gap: the next one is not
+//                              known
+//   a lower one                goes on: it was written before. A share's closes the gap, as it may be divided otherwise
+//   newer epoch                likewise, with sequence 0: the producer begins anew. A share's may have any
 //
 // The log cannot see it either where it does not know the producer yet, and the first batch is refused by a function:
 // what goes through functions is kept in order so, too, and what comes past them takes the gap away, as the log knows
@@ -44,15 +45,15 @@ void gaps_note(_Atomic(struct gaps *) *place, int64_t producer_id, int16_t epoch
 /// Whether a batch lies beyond a gap of its producer. @param gaps  NULL: there are none
 bool gaps_refuse(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t sequence, int64_t now_ms);
 
-/// Closes the gap that a batch of this sequence comes for, or moves it on; or closes it as its epoch is over.
+/// Moves the gap on behind a batch that comes for it or begins a newer epoch; a share closes it.
 ///
 /// @param gaps  NULL is fine
 /// @param next  sequence that follows the batch's last one; -1: not known, as for shares
 void gaps_close(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t sequence, int32_t next);
 
-/// Takes away the gap of a producer whose batch with the gap's sequence, or one beyond it, comes to a log that judges
-/// sequences itself. @param gaps  NULL is fine
-void gaps_pass(struct gaps *gaps, int64_t producer_id, int32_t sequence);
+/// Takes away the gap of a producer whose batch with the gap's sequence, or one beyond it, or of a newer epoch, comes
+/// to a log that judges sequences itself. @param gaps  NULL is fine
+void gaps_pass(struct gaps *gaps, int64_t producer_id, int16_t epoch, int32_t sequence);
 
 /// NULL is fine.
 void gaps_delete(struct gaps *gaps);
