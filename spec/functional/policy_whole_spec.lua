@@ -153,13 +153,17 @@ describe("a batch that is divided", function()
     assert.same({ "b", "c", "" }, stored(t))
   end)
 
-  it("of a newer epoch is written behind a refused one", function()
+  it("of a newer epoch is written behind a refused one, from sequence 0 on", function()
     local t = find "t"
     produce(t, 0, "0 bad")
     assert.equal(OUT_OF_ORDER, produce(t, 1, "0 a").error_code)
-    local newer = records.batch { records = list "0 b", producer_id = 7, producer_epoch = 1, sequence = 0 }
-    assert.equal(NONE, requests.produce(client, t, newer).error_code)
-    assert.same({ "b", "", "" }, stored(t))
+    local codes = {}
+    for i, step in ipairs { { 1, "0 c" }, { 0, "0 b" }, { 1, "0 c" } } do
+      local newer = records.batch { records = list(step[2]), producer_id = 7, producer_epoch = 1, sequence = step[1] }
+      codes[i] = requests.produce(client, t, newer).error_code
+    end
+    assert.same({ OUT_OF_ORDER, NONE, NONE }, codes)
+    assert.same({ "b c", "", "" }, stored(t))
   end)
 
   for _, name in ipairs { "plain", "t" } do
