@@ -366,8 +366,6 @@ void produce_divide_append(struct produce_part *part, struct partition *found)
   int result = prepare_shares(part);
   if (result < 0) {
     part->error = api_wire_error(result);
-  }
-  if (result < 0 && result != ERR_OUT_OF_ORDER_SEQUENCE) {
     produce_divide_refused(part, found);
   }
   if (part->error != WIRE_NONE || is_beyond_gap(part, found)) {

@@ -83,6 +83,7 @@ struct policy_produce {
   int step;                     ///< enum order_step (produce_order.c): which
   bool was_first;               ///< nothing was before it when it came: what it saw of the logs is as it is
   bool is_divided;              ///< a partitioner has its batch, or would have had
+  bool is_behind_gap;           ///< a share of it would lie behind one that its producer's log misses
   int16_t producer_epoch;       ///< of the client's batch
   int32_t sequence;             ///< likewise, of its first record
   uint32_t crc;                 ///< likewise

@@ -74,11 +74,13 @@ static int order_result(const struct policy_produce *op)
   return result;
 }
 
-/// A refused batch takes no sequences, and its producer has to know before it goes on.
+/// A refused batch takes no sequences, and its producer has to know before it goes on. What is refused for its own
+/// sequence or epoch leaves no gap, but for a batch of which only some shares would lie behind a missing one: what
+/// comes next may have none there.
 static void order_note_gap(struct policy_produce *op, int result)
 {
-  if (op->is_divided && op->producer_id >= 0 && result != ERR_OUT_OF_ORDER_SEQUENCE &&
-      result != ERR_INVALID_PRODUCER_EPOCH) {
+  bool is_wrong = result == ERR_OUT_OF_ORDER_SEQUENCE || result == ERR_INVALID_PRODUCER_EPOCH;
+  if (op->is_divided && op->producer_id >= 0 && (!is_wrong || op->is_behind_gap)) {
     gaps_note(&op->addressed->gaps, op->producer_id, op->producer_epoch, op->sequence, clock_mono_ms());
   }
 }
@@ -117,6 +119,7 @@ static void order_emit(struct policy_produce *op)
     policy_part_take_look(part);
     if (op->part_count > 1 && part->result == 0 && !part->is_stored) {
       part->result = partition_check_append(part->part, part->bytes);
+      op->is_behind_gap = op->is_behind_gap || part->result == ERR_OUT_OF_ORDER_SEQUENCE;
     }
   }
   if (order_result(op) < 0) {
