@@ -566,6 +566,7 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
   } else {
     produce_make_only(op, op->addressed->index);
   }
+  policy_order_hold_batch(op);
   TRY(produce_find_parts(op));
   return produce_do_parts(op, set, vm, transform != NULL, records);
 }

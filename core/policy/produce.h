@@ -90,6 +90,7 @@ struct policy_produce {
   int64_t producer_id;          ///< likewise; -1: none
   struct record_buffer packed;  ///< the batch when it is not the one that lies in `bytes`
   struct record_buffer split;   ///< bytes of its parts, when it was divided
+  size_t held_bytes;            ///< of both, counted while it waits
   struct metadata_topic *topic; ///< referenced
   struct policy_part *parts;    ///< owned
   int32_t part_count;           ///< how many

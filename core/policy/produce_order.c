@@ -36,6 +36,15 @@ bool policy_order_is_full(void)
   return atomic_load_explicit(&order_bytes, memory_order_relaxed) > ORDER_BYTES_MAX;
 }
 
+void policy_order_hold_batch(struct policy_produce *op)
+{
+  if (op->part_count == 1 && op->was_first) {
+    return;
+  }
+  op->held_bytes = op->split.capacity + op->packed.capacity;
+  atomic_fetch_add_explicit(&order_bytes, (int64_t)op->held_bytes, memory_order_relaxed);
+}
+
 void policy_order_hold(struct policy_part *part)
 {
   // One part is written right away, but for what it emits or what is before it.
@@ -202,7 +211,7 @@ static void order_told(struct mail *mail)
 static void order_leave(struct policy_produce *op, const struct policy_produce *own)
 {
   list_remove(&op->node);
-  int64_t held_bytes = 0;
+  int64_t held_bytes = (int64_t)op->held_bytes;
   for (int32_t i = 0; i < op->part_count; i++) {
     held_bytes += (int64_t)op->parts[i].held_bytes;
   }
