@@ -8,7 +8,7 @@ local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
 
-local NONE, OUT_OF_ORDER, POLICY_VIOLATION, STORAGE, INVALID_RECORD = 0, 45, 44, 56, 87
+local NONE, TIMED_OUT, OUT_OF_ORDER, POLICY_VIOLATION, STORAGE, INVALID_RECORD = 0, 7, 45, 44, 56, 87
 
 -- A record's key is its partition. Two workers: 0 and 1 have different homes, 0 and 2 the same.
 local CONFIG = [[
@@ -179,6 +179,18 @@ describe("a batch that is divided", function()
       send(t, nil, "0 e") }
     assert.same({ POLICY_VIOLATION, NONE, POLICY_VIOLATION, NONE }, { code(ids[1]), code(ids[2]), code(ids[3]), code(ids[4]) })
     assert.same({ "c e", "d", "" }, stored(t))
+  end)
+
+  it("is refused for the moment when too much waits, with what it unpacks to", function()
+    local t, ids, codes = find "stuck", {}, {}
+    for i = 1, 5 do ids[i] = send(t, nil, "0 a", "1 endless") end
+    local large = records.batch { codec = records.ZSTD, records = { { key = "0", value = ("x"):rep(20 * 1024 * 1024) }, { key = "1" } } }
+    for i = 6, 30 do ids[i] = requests.send_produce(client, t, large) end
+    for i = 1, 30 do codes[i] = code(ids[i]) end
+    for i = 1, 5 do assert.equal(POLICY_VIOLATION, codes[i]) end
+    assert.equal(NONE, codes[6])
+    assert.equal(TIMED_OUT, codes[30])
+    assert.equal(NONE, produce(t, nil, "0 b", "1 c").error_code)
   end)
 
   it("that waits while its topic is deleted is answered", function()
