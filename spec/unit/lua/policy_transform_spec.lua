@@ -271,6 +271,14 @@ for _, jit in ipairs { "", "jit = true, " } do
       assert.equal(1, index)
     end)
 
+    it("cannot give a record the headers of an earlier call", function()
+      vm = assert(calls.new(('local kept topic "clicks" { %stransform = function(record)\n'
+        .. "kept = kept or record.headers record.headers = kept return record end }"):format(jit)))
+      local _, message, index = vm:transform { "a", "b" }
+      assert.matches("^transform of topic clicks: config.lua:2: .* cannot be used after the call", message)
+      assert.equal(1, index)
+    end)
+
     it("emits to other topics, in order", function()
       local out = make [[
         emit("dead", record)
