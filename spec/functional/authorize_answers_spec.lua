@@ -94,6 +94,16 @@ describe("client.authorize", function()
     assert.same({ secret = TOPIC, open = 0, ["secret-and-missing"] = TOPIC }, got)
   end)
 
+  it("denies a partition that ListOffsets names twice as any other", function()
+    local function errors(name)
+      local got, twice = {}, { { timestamp = -1, current_leader_epoch = -1 }, { timestamp = -1, current_leader_epoch = -1 } }
+      local answer = client:ask("ListOffsets", 6, { replica_id = -1, topics = { { name = name, partitions = twice } } })
+      for i, part in ipairs(answer.topics[1].partitions) do got[i] = part.error_code end
+      return got
+    end
+    assert.same({ { TOPIC, TOPIC }, { 42 } }, { errors "secret", errors "open" })
+  end)
+
   it("does not say of a topic whether it is there", function()
     local answer = client:ask("Metadata", 9, { topics = { { name = "secret" }, { name = "open" }, { name = "secret-and-missing" } },
       allow_auto_topic_creation = true })
@@ -218,7 +228,11 @@ describe("client.authorize", function()
     got = {}
     for i, topic in ipairs(fetched.responses) do got[i] = topic.partitions[1].error_code end
     assert.same({ TOPIC, 0, 100 }, got)
-    local told = client:ask("Metadata", 12, { topics = { { topic_id = secret.id, name = wire.NULL } }, allow_auto_topic_creation = false })
+    local function tell(id, name)
+      return client:ask("Metadata", 12, { topics = { { topic_id = id, name = name } }, allow_auto_topic_creation = false })
+    end
+    assert.equal(100, tell(requests.UNKNOWN.id, "secret").topics[1].error_code) -- the id counts, not the name beside it
+    local told = tell(secret.id, wire.NULL)
     assert.same({ TOPIC, secret.id }, { told.topics[1].error_code, told.topics[1].topic_id })
   end)
 
