@@ -195,7 +195,13 @@ describe("client.authorize", function()
   end)
 
   it("refuses one topic of a change, and no other", function()
-    local function topic(name) return { name = name, num_partitions = 1, replication_factor = 1, assignments = {}, configs = {} } end
+    local function topic(name, partitions)
+      return { name = name, num_partitions = partitions or 1, replication_factor = 1, assignments = {}, configs = {} }
+    end
+    -- What is refused does not count for how much a request may make, which is 10,000 partitions.
+    local large = client:ask("CreateTopics", 7, { topics = { topic("secret-large", 20000), topic "small" }, timeout_ms = 10000,
+      validate_only = true })
+    assert.same({ ["secret-large"] = TOPIC, small = 0 }, codes(large.topics))
     local created = client:ask("CreateTopics", 7, { topics = { topic "secret-new", topic "fine", topic "hidden" }, timeout_ms = 10000 })
     assert.same({ ["secret-new"] = TOPIC, fine = 0, hidden = 0 }, codes(created.topics))
     assert.equal("Authorization failed.", created.topics[1].error_message)
