@@ -410,7 +410,7 @@ static void authorize_begin(struct request *req)
   api_asker_describe(&authorize->asker, &req->arena, req);
   req->authorize = authorize;
   if (req->client->rights == NULL) {
-    req->client->rights = rights_memory_new();
+    req->client->rights = rights_memory_new(&req->worker->rights_bytes);
   }
   rights_memory_check(req->client->rights, authorize->generation, authorize->asker.client_id,
                       authorize->asker.principal);
