@@ -551,9 +551,8 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
     partitioner = NULL; // nothing to choose for
     transform = NULL;
   }
-  struct batch_records *records = NULL;
-  if (partitioner != NULL || transform != NULL) {
-    records = &op->job.scratch->records;
+  struct batch_records *records = partitioner != NULL || transform != NULL ? &op->job.scratch->records : NULL;
+  if (records != NULL) {
     TRY(batch_records_open(records, op->bytes, op->size, (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO));
   }
   if (partitioner != NULL) {
