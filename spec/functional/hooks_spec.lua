@@ -21,6 +21,12 @@ hook("topic.create", function(request)
   if request.name == "set" then request.partition = 7 end
   if request.name == "read" then return request.nmae end
   if request.name == "renamed" then request.name = "other" end
+  if request.name == "false" then return false end
+  if request.name == "text" then return "a reason" end
+  if request.name == "true" then return true end
+  if request.name == "failed" then
+    admin.describe_topic "nowhere"
+  end
   if request.name == "nil" then request.client_id = request.client_id end
   if request.name == "who" then
     reject(("%%s of %%s at %%s"):format(request.client_id, request.principal, request.address))
@@ -132,6 +138,18 @@ describe("hooks that are asked", function()
       assert.equal("there is no " .. field .. HAS, err[2]:match "^hook topic%.create: .*config%.lua:%d: (.*)$")
     end
     admin.create_topic "nil"
+  end)
+
+  it("refuse when they return false or a text, as those mean to, and say how", function()
+    for name, what in pairs { ["false"] = "false", text = "a text" } do
+      assert.equal(("returned %s; what refuses is reject \"reason\""):format(what),
+        refusal(admin.create_topic, name)[2]:match "config%.lua:2: (.*)$")
+    end
+    admin.create_topic "true"
+  end)
+
+  it("name the line whose call failed", function()
+    assert.matches("^hook topic%.create: .*config%.lua:15: .*nowhere", refusal(admin.create_topic, "failed")[2])
   end)
 
   it("refuse when they change what cannot be changed, and say what can", function()

@@ -148,7 +148,7 @@ local FOREIGN = {
 ---@return string?
 function M.foreign_word(name)
   local word = word_texts.find(name)
-  return rawget(FOREIGN, name) or word and ("%s belongs in config.lua, then reload() reads it"):format(word.usage[1])
+  return rawget(FOREIGN, name) or word and ("%s belongs in config.lua, then reload() reads it"):format(word_texts.usage(word, name))
 end
 
 --- Words whose callers should not read the name of the function behind them.
