@@ -27,6 +27,7 @@ hook("topic.create", function(request)
   if request.name == "failed" then
     admin.describe_topic "nowhere"
   end
+  if request.name == "snake" then request.configs.retention_ms = 1 end
   if request.name == "nil" then request.client_id = request.client_id end
   if request.name == "who" then
     reject(("%%s of %%s at %%s"):format(request.client_id, request.principal, request.address))
@@ -174,12 +175,21 @@ describe("hooks that are asked", function()
     end)
   end)
 
-  it("are asked for the console's create()", function()
+  --- What the console says of something that is refused.
+  local function console_refusal(lua)
     local config = io.open(broker.folder .. "/config.lua"):read "*a"
     local socket = config:match 'console = "(.-)"'
-    local status, _, err = process.start({ PROGRAM, "console", socket, "-e", 'create("Console")' }):wait()
+    local status, _, err = process.start({ PROGRAM, "console", socket, "-e", lua }):wait()
     assert.equal(1, status)
-    assert.truthy(err:find("names are lower case", 1, true))
+    return err
+  end
+
+  it("are asked for the console's create()", function()
+    assert.truthy(console_refusal('create("Console")'):find("names are lower case", 1, true))
+  end)
+
+  it("are told how a config is called in a hook, by the console", function()
+    assert.equal("there is no topic config retention_ms: in a hook its name is retention.ms\n", console_refusal "create 'snake'")
   end)
 
   it("refuse a deletion", function()
