@@ -23,9 +23,8 @@ function M.new(env, words)
       if type(word) == "string" then known[#known + 1] = word end
     end
     local text = explain.unknown_word(name, known)
-    if text:find(", did you mean ", 1, true) then return text end
-    if schema.TOPIC[name] then return ('%s: it is a key, topic "name" { %s = ... }'):format(text, name) end
-    return text
+    local is_key = schema.TOPIC[name] and text == "unknown word " .. name
+    return is_key and ('%s: it is a key, topic "name" { %s = ... }'):format(text, name) or text
   end
   return setmetatable(env, {
     __index = function(_, name)

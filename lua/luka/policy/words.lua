@@ -54,18 +54,24 @@ local function fields_of(record)
   }
 end
 
---- One value of a line; what cannot be shown as JSON as Lua shows it.
+--- Whether a table says itself how it is shown, as errors of admin do.
+local function has_text(value)
+  local meta = debug.getmetatable(value)
+  return type(meta) == "table" and rawget(meta, "__tostring") ~= nil
+end
+
+--- One value of a line: tables and records as JSON, what cannot be that as Lua shows it.
 ---
 ---@param value any
 ---@return string
 function M.shown(value)
   local kind = type(value)
-  local shown = tostring(value)
-  if kind == "table" or (kind == "userdata" or kind == "cdata") and shown == "record" then
-    local ok, text = pcall(function() return encode(kind == "table" and value or fields_of(value)) end)
+  local is_record = (kind == "userdata" or kind == "cdata") and tostring(value) == "record"
+  if is_record or kind == "table" and not has_text(value) then
+    local ok, text = pcall(function() return encode(is_record and fields_of(value) or value) end)
     if ok and text then return text end
   end
-  return shown
+  return tostring(value)
 end
 
 --- Makes the functions of `log`.

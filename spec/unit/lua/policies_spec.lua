@@ -157,9 +157,12 @@ describe("another state", function()
   end)
 
   it("has functions say where they log", function()
-    local set = load "hook('reload', function()\n  log.warn('a', { b = 1 })\n  print(2, { 3 }) end)\nprint 'not this'"
+    local set = load([[hook('reload', function()
+  log.warn('a', { b = 1 })
+  print(2, { 3 }, setmetatable({}, { __tostring = function() return 'text' end })) end)
+print 'not this']])
     local text = in_state(set, "list[1].fn() return table.concat(lines, '\\n')")
-    assert.truthy(text:find "^warn [^\n]*config.lua:2: a {\"b\": ?1}\ninfo [^\n]*config.lua:3: 2 %[3%]$", text)
+    assert.truthy(text:find "^warn [^\n]*config.lua:2: a {\"b\": ?1}\ninfo [^\n]*config.lua:3: 2 %[3%] text$", text)
   end)
 
   it("has shared dictionaries that live on in the next", function()
