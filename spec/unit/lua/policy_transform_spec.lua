@@ -198,7 +198,7 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["record.topic = 'x'"] = "topic of a record cannot be set; emit() writes records to other topics",
       ["record.vale = 'x'"] = "a record has no field vale: it has key, value, headers, timestamp, topic, partition, offset, "
         .. "producer_id, producer_epoch and sequence",
-      ["emit('x')"] = "a record or a table { key =, value = } is needed, not a nil",
+      ["emit('x')"] = "a record or a table { key =, value = } is needed, not nil",
       ["emit(nil, record)"] = "emit() needs the name of a topic, and a record",
       ["emit('', record)"] = "emit() needs the name of a topic, and a record",
       ["emit('x', { ky = 'x' })"] = "a table that is a record has key, value, headers and timestamp, and not ky",
