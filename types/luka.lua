@@ -136,7 +136,7 @@
 ---@field min_compaction_lag_ms? integer  Shortest time that a record stays as it is before it may be compacted away. Default: 0.
 ---@field min_insync_replicas? integer  In-sync replicas that a write with acks=all needs. Without effect yet: it belongs to replication. Default: 1.
 ---@field partitions? integer  Partitions of topics that are created without a number. Default: 1.
----@field placement? fun(topic: string, partitions: integer, replicas: integer, brokers: table[]): integer[][]  Chooses the brokers of a new topic's replicas. Default: one broker after another.
+---@field placement? fun(topic: string, partitions: integer, replicas: integer, brokers: integer[]): integer[][]  Chooses the brokers of new partitions: a list with a list of broker ids for each of them. Default: one broker after another.
 ---@field preallocate? boolean  Whether the blocks of a new segment are reserved at once. Default: false.
 ---@field replication_factor? integer  Replicas of topics that are created without a number. Default: 1.
 ---@field retention_bytes? integer  Bytes that a partition keeps before its oldest closed segments go; -1: no limit. The active segment never goes. Default: -1.
@@ -196,7 +196,7 @@
 ---@field segment_jitter_ms? integer  Random part taken off segment_ms, so that partitions do not roll all at once. Default: 0.
 ---@field segment_ms? integer  Age at which a segment is closed though it is not full. Default: days(7).
 ---@field transform? fun(record: luka.Record): luka.Records  Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them. Default: none.
----@field transform_fetch? fun(record: luka.Record, client: luka.Client): luka.Records  The same for each record that is fetched; what is stored stays. Default: none.
+---@field transform_fetch? fun(record: luka.Record, client: luka.Client): luka.Records  Gets each record that is fetched; what it returns is sent: nothing, a record, or a list of them. What is stored stays. Default: none.
 ---@field unclean_leader_election_enable? boolean  Whether a replica outside the ISR may become leader as the last resort, losing records. Without effect yet: it belongs to replication. Default: false.
 
 --- A record as functions get it. What a transform returns may be one that was changed, or a table with the same fields.

@@ -95,6 +95,7 @@ struct api_worker {
   struct list probed;              ///< requests that functions are asked about, or that they hold
   struct list authorizing;         ///< requests that have questions left for client.authorize (api/authorize.c)
   int authorize_count;             ///< questions of theirs under way
+  int64_t rights_bytes;            ///< memory of what connections remember of the answers (api/rights.h)
   struct list waiting;             ///< fetches in purgatory, so that a drain finds them
   struct fetch_sessions *sessions; ///< fetch sessions of connections of this worker
   struct beat_cache *beats;        ///< members whose heartbeats are answered here

@@ -138,7 +138,8 @@ bool api_rights_ended(const struct request *req)
 
 uint64_t api_rights_mark(const struct request *req)
 {
-  if (req->authorize == NULL || req->authorize->failures > 0 || req->client == NULL) {
+  const struct authorize *authorize = req->authorize;
+  if (authorize == NULL || authorize->failures > 0 || authorize->is_given_up || req->client == NULL) {
     return 0;
   }
   return req->client->rights->epoch;
@@ -409,7 +410,7 @@ static void authorize_begin(struct request *req)
   api_asker_describe(&authorize->asker, &req->arena, req);
   req->authorize = authorize;
   if (req->client->rights == NULL) {
-    req->client->rights = rights_memory_new();
+    req->client->rights = rights_memory_new(&req->worker->rights_bytes);
   }
   rights_memory_check(req->client->rights, authorize->generation, authorize->asker.client_id,
                       authorize->asker.principal);

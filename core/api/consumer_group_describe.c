@@ -58,14 +58,19 @@ static void group_describe_hide(const struct request *req,
     may_tell = group_describe_may_tell(req, &group->members[i].assignment) &&
                group_describe_may_tell(req, &group->members[i].target_assignment);
   }
-  if (!may_tell) {
-    struct wire_string id = group->group_id;
-    wire_consumer_group_describe_response_described_group_init(group);
-    group->group_id = id;
-    group->error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
-    group->error_message =
-        wire_string_from("The group has described topic(s) that the client is not authorized to describe.");
+  if (may_tell) {
+    return;
   }
+  struct wire_string id = group->group_id;
+  wire_consumer_group_describe_response_described_group_init(group);
+  group->group_id = id;
+  if (api_rights_ended(req)) {
+    group->error_code = WIRE_COORDINATOR_NOT_AVAILABLE; // nobody was asked
+    return;
+  }
+  group->error_code = WIRE_TOPIC_AUTHORIZATION_FAILED;
+  group->error_message =
+      wire_string_from("The group has described topic(s) that the client is not authorized to describe.");
 }
 
 // ---- the request ----

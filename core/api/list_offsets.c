@@ -23,8 +23,8 @@
 //   5        OFFSET_NOT_AVAILABLE while a new leader's high watermark lies before its epoch (KIP-207), before that
 //            LEADER_NOT_AVAILABLE
 //
-// A partition named twice has one answer, INVALID_REQUEST. Who is not a consumer (replica id other than -1) may read up
-// to the log's end.
+// A partition named twice has one answer, INVALID_REQUEST, unless its topic may not be described. Who is not a consumer
+// (replica id other than -1) may read up to the log's end.
 #include "api/api.h"
 #include "api/authorize.h"
 #include "api/errors.h"
@@ -385,7 +385,7 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
     for (int32_t p = 0; p < asked->partitions_count; p++, place++) {
       const struct list_offsets_mention *mention = &work->mentions[place];
       bool is_old = req->version < LIST_OFFSETS_TIMES;
-      if (!is_old && mention->first != place) {
+      if (!is_old && may_describe && mention->first != place) {
         continue;
       }
       struct wire_list_offsets_response_list_offsets_partition_response *result =
@@ -394,10 +394,10 @@ static void list_offsets_begin(struct list_offsets_work *work, bool has_bad_isol
       result->partition_index = asked->partitions[p].partition_index;
       if (has_bad_isolation) {
         list_offsets_fail(result, WIRE_UNKNOWN_SERVER_ERROR);
-      } else if (!is_old && mention->is_repeated) {
-        list_offsets_fail(result, WIRE_INVALID_REQUEST);
       } else if (!may_describe) {
         list_offsets_fail(result, WIRE_TOPIC_AUTHORIZATION_FAILED);
+      } else if (!is_old && mention->is_repeated) {
+        list_offsets_fail(result, WIRE_INVALID_REQUEST);
       } else {
         list_offsets_partition(work, topic, place, &asked->partitions[p], result);
       }

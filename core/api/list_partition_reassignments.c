@@ -39,13 +39,13 @@ static int64_t list_reassignments_count(const struct wire_list_partition_reassig
 
 void list_partition_reassignments_handle(struct request *req)
 {
-  if (!request_check_count(req, list_reassignments_count(req->body))) {
-    return;
-  }
   struct wire_list_partition_reassignments_response resp;
   wire_list_partition_reassignments_response_init(&resp);
   resp.error_message = wire_string_from(NULL);
   if (!api_may_cluster(req, RIGHT_DESCRIBE)) {
+    if (!request_check_count(req, list_reassignments_count(req->body))) {
+      return;
+    }
     resp.error_code = WIRE_CLUSTER_AUTHORIZATION_FAILED;
     resp.error_message = wire_string_from(AUTHORIZE_CLUSTER_TEXT);
     list_reassignments_name(req, &resp);

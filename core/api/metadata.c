@@ -243,7 +243,9 @@ static int32_t metadata_fill_topics(const struct metadata_view *view, struct wir
     const struct metadata_topic *topic =
         metadata_is_by_id(req, asked) ? metadata_image_topic_by_id(view->image, &asked->topic_id)
                                       : metadata_image_topic(view->image, asked->name.data, (size_t)asked->name.length);
-    struct wire_string name = topic != NULL ? (struct wire_string){topic->name, topic->name_length} : asked->name;
+    struct wire_string name = topic != NULL                   ? (struct wire_string){topic->name, topic->name_length}
+                              : metadata_is_by_id(req, asked) ? wire_string_from(NULL)
+                                                              : asked->name;
     if (name.length >= 0 && !api_may_topic(req, RIGHT_DESCRIBE, name)) {
       metadata_fill_denied(view, asked, entry);
     } else if (topic != NULL) {

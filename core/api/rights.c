@@ -109,14 +109,23 @@ const char *right_resource_name(enum right_resource resource)
 
 // ---- what a connection remembers ----
 
-struct rights_memory *rights_memory_new(void)
+struct rights_memory *rights_memory_new(int64_t *all_bytes)
 {
-  return mem_zalloc(sizeof(struct rights_memory));
+  struct rights_memory *memory = mem_zalloc(sizeof *memory);
+  memory->all_bytes = all_bytes;
+  return memory;
+}
+
+static void rights_memory_account(struct rights_memory *memory, int64_t bytes)
+{
+  *memory->all_bytes += bytes - memory->bytes;
+  memory->bytes = bytes;
 }
 
 void rights_memory_delete(struct rights_memory *memory)
 {
   if (memory != NULL) {
+    rights_memory_account(memory, 0);
     arena_destroy(&memory->arena);
     mem_free(memory->client_id);
     mem_free(memory->principal);
@@ -127,6 +136,7 @@ void rights_memory_delete(struct rights_memory *memory)
 static void rights_memory_forget(struct rights_memory *memory)
 {
   arena_reset(&memory->arena);
+  rights_memory_account(memory, 0);
   memory->rights = (struct rights){.arena = &memory->arena};
 }
 
@@ -151,11 +161,16 @@ void rights_memory_add(struct rights_memory *memory, int16_t api, enum right_res
 {
   int64_t bytes = name.length > 0 ? name.length : 0;
   if (rights_find(&memory->rights, api, resource, name) == NULL &&
-      (memory->rights.count >= RIGHTS_MEMORY_MAX || memory->rights.bytes + bytes > RIGHTS_MEMORY_BYTES_MAX)) {
+      (memory->rights.count >= RIGHTS_MEMORY_MAX || memory->rights.bytes + bytes > RIGHTS_MEMORY_BYTES_MAX ||
+       *memory->all_bytes >= RIGHTS_ALL_BYTES_MAX)) {
     rights_memory_forget(memory);
+    if (*memory->all_bytes >= RIGHTS_ALL_BYTES_MAX) {
+      return;
+    }
   }
   struct right *right = rights_put(&memory->rights, api, resource, name);
   uint32_t bit = UINT32_C(1) << operation;
   right->known_operations |= bit;
   right->allowed_operations = is_allowed ? right->allowed_operations | bit : right->allowed_operations & ~bit;
+  rights_memory_account(memory, (int64_t)memory->arena.total);
 }

@@ -72,12 +72,15 @@ const char *right_resource_name(enum right_resource resource);
 enum {
   RIGHTS_MEMORY_MAX = 4096,             ///< resources that a connection remembers; beyond, all are forgotten
   RIGHTS_MEMORY_BYTES_MAX = 256 * 1024, ///< and bytes of their names
+  RIGHTS_ALL_BYTES_MAX = 64 << 20,      ///< memory of all that share it; beyond, one that needs more begins anew
 };
 
 /// Decisions that hold as long as the functions and who asks are the same.
 struct rights_memory {
   struct arena arena;   ///< what follows, but for `client_id`
   struct rights rights; ///< by api key
+  int64_t *all_bytes;   ///< memory of all that share a bound, borrowed
+  int64_t bytes;        ///< what is counted there of this one
   uint64_t generation;  ///< of the functions that have decided
   char *client_id;      ///< of whom it is about, owned; NULL: nobody yet
   char *principal;      ///< likewise
@@ -87,13 +90,14 @@ struct rights_memory {
 /// NULL is fine.
 void rights_memory_delete(struct rights_memory *memory);
 
-/// To be checked before anything else. @return owned: rights_memory_delete()
-struct rights_memory *rights_memory_new(void);
+/// To be checked before anything else. @param all_bytes  outlives it, the same thread's. @return owned:
+/// rights_memory_delete()
+struct rights_memory *rights_memory_new(int64_t *all_bytes);
 
 /// Forgets all unless functions and client are those of the last time.
 void rights_memory_check(struct rights_memory *memory, uint64_t generation, const char *client_id,
                          const char *principal);
 
-/// Remembers a decision; when there is no room, after all others were forgotten.
+/// Remembers a decision; when there is no room, after all others were forgotten, and not where others take it all.
 void rights_memory_add(struct rights_memory *memory, int16_t api, enum right_resource resource, struct wire_string name,
                        enum right_operation operation, bool is_allowed);

@@ -43,6 +43,9 @@ static int64_t count_partitions(const struct topic_plan_context *context, const 
   int64_t total = 0;
   for (int32_t i = 0; i < create->topic_count; i++) {
     const struct controller_new_topic *topic = &create->topics[i];
+    if (topic->is_refused) {
+      continue;
+    }
     if (topic->assignment_count > 0) {
       total += topic->assignment_count;
     } else if (topic->partitions == -1) {

@@ -64,7 +64,9 @@ static void find_repeats(struct controller_drop *drop)
   struct sorted_entry *sorted = arena_alloc(drop->arena, (size_t)drop->topic_count * sizeof *sorted);
   int32_t count = 0;
   for (int32_t i = 0; i < drop->topic_count; i++) {
-    if (drop->topics[i].error_code == WIRE_NONE) {
+    const struct controller_old_topic *topic = &drop->topics[i];
+    // What was refused counts as well, but for ids whose names are filled in to be shown.
+    if (topic->error_code == WIRE_NONE || (topic->is_refused && (topic->name == NULL || uuid_is_zero(&topic->id)))) {
       sorted[count++] = (struct sorted_entry){&drop->topics[i], i};
     }
   }

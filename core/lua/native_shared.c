@@ -205,7 +205,8 @@ static int shared_do_add(lua_State *vm)
 static double shared_number_of(lua_State *vm, int index)
 {
   if (lua_type(vm, index) != LUA_TNUMBER) {
-    luaL_error(vm, "incr: got a %s, expected a number: counters:incr(key, 1, 0)", luaL_typename(vm, index));
+    luaL_error(vm, "incr: got %s%s, expected a number: counters:incr(key, 1, 0)",
+               lua_isnoneornil(vm, index) ? "" : "a ", luaL_typename(vm, index));
   }
   return lua_tonumber(vm, index);
 }

@@ -242,7 +242,8 @@ static void native_take(lua_State *vm, struct policy_call *call, int index, int 
   }
   if (!lua_istable(vm, index)) {
     char text[96];
-    snprintf(text, sizeof text, "a record or a table { key =, value = } is needed, not a %s", luaL_typename(vm, index));
+    snprintf(text, sizeof text, "a record or a table { key =, value = } is needed, not %s%s",
+             lua_isnil(vm, index) ? "" : "a ", luaL_typename(vm, index));
     native_raise(vm, level, text);
   }
   *view = (struct record_view){.timestamp = call->at->timestamp, .key_size = -1, .value_size = -1};

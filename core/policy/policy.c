@@ -18,7 +18,7 @@
 #include "os/clock.h"
 #include "policy/partitioners.h"
 
-enum { POLICY_LOG_INTERVAL_MS = 1000 }; // an error of a policy is logged no more often
+enum { POLICY_LOG_INTERVAL_MS = 1000 }; // an error of a policy is logged no more often, and why it rejects
 
 /// The text of an error. It comes first: whoever frees a set may free it by the pointer that the counters have.
 struct policy_error {
@@ -207,6 +207,16 @@ static void policy_keep_error(struct policy_counters *counters, const char *text
   }
 }
 
+/// Whether something may be logged that was last logged at a time; takes it.
+static bool policy_may_log(_Atomic(int64_t) *logged_ms)
+{
+  int64_t now_ms = clock_mono_ms();
+  int64_t last_ms = atomic_load_explicit(logged_ms, memory_order_relaxed);
+  // Zero: never. Of threads that see the same time one logs.
+  return (last_ms == 0 || now_ms - last_ms >= POLICY_LOG_INTERVAL_MS) &&
+         atomic_compare_exchange_strong(logged_ms, &last_ms, now_ms);
+}
+
 void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error)
 {
   struct policy_counters *counters = policy->counters;
@@ -218,12 +228,17 @@ void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const 
   int64_t nth = atomic_fetch_add_explicit(&counters->errors, 1, memory_order_relaxed) + 1;
   policy_keep_error(counters, error);
   atomic_store_explicit(&counters->error_ms, clock_wall_ms(), memory_order_relaxed);
-  int64_t now_ms = clock_mono_ms();
-  int64_t last_ms = atomic_load_explicit(&counters->logged_ms, memory_order_relaxed);
-  // Zero: never. Of threads that see the same time one logs.
-  if ((last_ms == 0 || now_ms - last_ms >= POLICY_LOG_INTERVAL_MS) &&
-      atomic_compare_exchange_strong(&counters->logged_ms, &last_ms, now_ms)) {
+  if (policy_may_log(&counters->logged_ms)) {
     slog_warn("%s (error %lld of this policy)", error, (long long)nth);
+  }
+}
+
+void policy_count_rejects(const struct policy *policy, int32_t count, const char *why)
+{
+  struct policy_counters *counters = policy->counters;
+  int64_t total = atomic_fetch_add_explicit(&counters->rejects, count, memory_order_relaxed) + count;
+  if (policy_may_log(&counters->reject_logged_ms)) {
+    slog_info("%d %s %s (%lld so far)", count, count == 1 ? "record was" : "records were", why, (long long)total);
   }
 }
 

@@ -45,8 +45,10 @@ struct policy_counters {
   _Atomic(int64_t) ns;     ///< time of all calls: of the processor, for records; for others as it passed
   _Atomic(bool) is_off;    ///< it lost threads that never came back (policy/runner.h): an error until the next reload,
                            ///< which makes new counters
-  _Atomic(int64_t) logged_ms; ///< monotonic time of the last error that was logged: one a second at most
-  _Atomic(int64_t) error_ms;  ///< wall clock of the last error
+  _Atomic(int64_t) logged_ms;        ///< monotonic time of the last error that was logged: one a second at most
+  _Atomic(int64_t) error_ms;         ///< wall clock of the last error
+  _Atomic(int64_t) rejects;          ///< records that it has rejected
+  _Atomic(int64_t) reject_logged_ms; ///< as `logged_ms`, of a reason to reject some
   _Atomic(char *) last_error; ///< what went wrong last, with file and line; NULL: nothing yet. Exchanged whole: a
                               ///< reader is inside its epoch. Owned: policy_counters_destroy()
 };
@@ -183,6 +185,10 @@ void policy_title_at(const struct policy *policy, const char *topic, char *text,
 
 /// Counts calls, and an error if there is one (NULL: none), which is logged at most once a second. Any thread.
 void policy_count(const struct policy *policy, int64_t calls, int64_t ns, const char *error);
+
+/// Counts records that a policy has rejected, which is no error of it; why is logged at most once a second, as there
+/// are clients that do not show it. Any thread.
+void policy_count_rejects(const struct policy *policy, int32_t count, const char *why);
 
 /// Source of metrics "policy.*" of each policy (base/metrics.h). Any thread inside its epoch. @param arg  struct
 /// policy_cache

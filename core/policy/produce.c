@@ -381,9 +381,8 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
     partitioner = NULL; // nothing to choose for
     transform = NULL;
   }
-  struct batch_records *records = NULL;
-  if (partitioner != NULL || transform != NULL) {
-    records = &op->job.scratch->records;
+  struct batch_records *records = partitioner != NULL || transform != NULL ? &op->job.scratch->records : NULL;
+  if (records != NULL) {
     TRY(batch_records_open(records, op->bytes, op->size, (size_t)op->rules.max_message_bytes * BATCH_UNPACK_RATIO));
   }
   if (partitioner != NULL) {
@@ -391,6 +390,7 @@ static int produce_work(struct policy_produce *op, const struct policy_set *set,
   } else {
     policy_divide_not(op, op->addressed->index);
   }
+  policy_order_hold_batch(op);
   TRY(produce_find_parts(op));
   return produce_do_parts(op, set, vm, transform != NULL, records);
 }

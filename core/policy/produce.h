@@ -82,13 +82,14 @@ struct policy_produce {
   _Atomic(int) waiting;         ///< what the step at hand waits for: parts to be prepared, looks, emitted records
   int step;                     ///< enum order_step (produce_order.c): which
   bool was_first;               ///< nothing was before it when it came: what it saw of the logs is as it is
+  bool is_behind_gap;           ///< a share of it would lie behind one that its producer's log misses
   int16_t producer_epoch;       ///< of the client's batch
   int32_t sequence;             ///< likewise, of its first record
   uint32_t crc;                 ///< likewise
   int64_t producer_id;          ///< likewise; -1: none
   struct record_buffer packed;  ///< the batch when it is not the one that lies in `bytes`
   struct record_buffer split;   ///< bytes of its parts, when it was divided
-  size_t held_bytes;            ///< of those, counted while it waits
+  size_t held_bytes;            ///< of both, counted while it waits
   struct metadata_topic *topic; ///< referenced
   struct policy_part *parts;    ///< owned
   int32_t part_count;           ///< how many

@@ -164,7 +164,6 @@ static int divide_apply(struct policy_produce *op, struct batch_records *records
   TRY(batch_split(split, records, op->chosen, op->topic->partition_count, op->addressed->index, &packing));
   op->split = split->out;
   split->out = (struct record_buffer){0};
-  policy_order_hold_split(op);
   divide_make_parts(op, split->count);
   for (int32_t i = 0; i < split->count; i++) {
     struct policy_part *part = &op->parts[i];

@@ -36,9 +36,12 @@ bool policy_order_is_full(void)
   return atomic_load_explicit(&order_bytes, memory_order_relaxed) > ORDER_BYTES_MAX;
 }
 
-void policy_order_hold_split(struct policy_produce *op)
+void policy_order_hold_batch(struct policy_produce *op)
 {
-  op->held_bytes = op->split.capacity;
+  if (op->part_count == 1 && op->was_first) {
+    return;
+  }
+  op->held_bytes = op->split.capacity + op->packed.capacity;
   atomic_fetch_add_explicit(&order_bytes, (int64_t)op->held_bytes, memory_order_relaxed);
 }
 
@@ -80,19 +83,14 @@ static int order_result(const struct policy_produce *op)
   return result;
 }
 
-/// A refused batch takes no sequences, and its producer has to know before it goes on.
-static void order_note(struct policy_produce *op)
+/// A refused batch takes no sequences, and its producer has to know before it goes on. What is refused for its own
+/// sequence or epoch leaves no gap, but for a batch of which only some shares would lie behind a missing one: what
+/// comes next may have none there.
+static void order_note_gap(struct policy_produce *op, int result)
 {
-  if (op->producer_id >= 0) {
+  bool is_wrong = result == ERR_OUT_OF_ORDER_SEQUENCE || result == ERR_INVALID_PRODUCER_EPOCH;
+  if (op->producer_id >= 0 && (!is_wrong || op->is_behind_gap)) {
     gaps_note(&op->addressed->gaps, op->producer_id, op->producer_epoch, op->sequence, clock_mono_ms());
-  }
-}
-
-/// The same by what it is refused with: what is refused for its sequence or epoch is missing nowhere.
-static void order_note_refused(struct policy_produce *op, int result)
-{
-  if (result != ERR_OUT_OF_ORDER_SEQUENCE && result != ERR_INVALID_PRODUCER_EPOCH) {
-    order_note(op);
   }
 }
 
@@ -131,9 +129,7 @@ static void order_emit(struct policy_produce *op)
     policy_part_take_look(part);
     if (op->part_count > 1 && part->result == 0 && !part->is_stored) {
       part->result = partition_check_append(part->part, part->bytes);
-      if (part->result == ERR_OUT_OF_ORDER_SEQUENCE) {
-        order_note(op); // a share of a batch before it is missing there
-      }
+      op->is_behind_gap = op->is_behind_gap || part->result == ERR_OUT_OF_ORDER_SEQUENCE;
     }
   }
   if (order_result(op) < 0) {
@@ -189,7 +185,7 @@ static bool order_step(struct policy_produce *op)
   }
   int result = order_result(op);
   if (result < 0) {
-    order_note_refused(op, result);
+    order_note_gap(op, result);
   }
   return result < 0;
 }
@@ -277,6 +273,6 @@ void policy_order_came(struct policy_produce *op, bool is_own)
 
 void policy_order_refuse(struct policy_produce *op)
 {
-  order_note_refused(op, op->result);
+  order_note_gap(op, op->result);
   atomic_fetch_sub_explicit(&op->addressed->policy_jobs, 1, memory_order_release);
 }

@@ -247,6 +247,7 @@ static void part_reject(struct policy_part *part, const struct policy *transform
   snprintf(text, sizeof text, "rejected by the transform of topic %s (%s:%d): %.300s", part->op->addressed->topic,
            transform->source != NULL ? transform->source : "built in", transform->line, output->rejects[0].text);
   policy_part_fail(part, ERR_INVALID_RECORD, text);
+  policy_count_rejects(transform, output->reject_count, text);
 }
 
 /// Asks the transform and does what it says, but for the append.

@@ -127,8 +127,8 @@ void policy_order_came(struct policy_produce *op, bool is_own);
 /// A batch that has never begun is refused: `op->result`. On its worker.
 void policy_order_refuse(struct policy_produce *op);
 
-/// Counts what a batch was divided into: there it is unpacked where it meets a transform, until the batch is freed.
-void policy_order_hold_split(struct policy_produce *op);
+/// Counts what a batch itself keeps, which is the records of its shares as they were before a transform.
+void policy_order_hold_batch(struct policy_produce *op);
 
 /// Counts what a part keeps until it is written.
 void policy_order_hold(struct policy_part *part);

@@ -94,6 +94,16 @@ describe("client.authorize", function()
     assert.same({ secret = TOPIC, open = 0, ["secret-and-missing"] = TOPIC }, got)
   end)
 
+  it("denies a partition that ListOffsets names twice as any other", function()
+    local function errors(name)
+      local got, twice = {}, { { timestamp = -1, current_leader_epoch = -1 }, { timestamp = -1, current_leader_epoch = -1 } }
+      local answer = client:ask("ListOffsets", 6, { replica_id = -1, topics = { { name = name, partitions = twice } } })
+      for i, part in ipairs(answer.topics[1].partitions) do got[i] = part.error_code end
+      return got
+    end
+    assert.same({ { TOPIC, TOPIC }, { 42 } }, { errors "secret", errors "open" })
+  end)
+
   it("does not say of a topic whether it is there", function()
     local answer = client:ask("Metadata", 9, { topics = { { name = "secret" }, { name = "open" }, { name = "secret-and-missing" } },
       allow_auto_topic_creation = true })
@@ -185,7 +195,13 @@ describe("client.authorize", function()
   end)
 
   it("refuses one topic of a change, and no other", function()
-    local function topic(name) return { name = name, num_partitions = 1, replication_factor = 1, assignments = {}, configs = {} } end
+    local function topic(name, partitions)
+      return { name = name, num_partitions = partitions or 1, replication_factor = 1, assignments = {}, configs = {} }
+    end
+    -- What is refused does not count for how much a request may make, which is 10,000 partitions.
+    local large = client:ask("CreateTopics", 7, { topics = { topic("secret-large", 20000), topic "small" }, timeout_ms = 10000,
+      validate_only = true })
+    assert.same({ ["secret-large"] = TOPIC, small = 0 }, codes(large.topics))
     local created = client:ask("CreateTopics", 7, { topics = { topic "secret-new", topic "fine", topic "hidden" }, timeout_ms = 10000 })
     assert.same({ ["secret-new"] = TOPIC, fine = 0, hidden = 0 }, codes(created.topics))
     assert.equal("Authorization failed.", created.topics[1].error_message)
@@ -194,6 +210,10 @@ describe("client.authorize", function()
     assert.equal(-1, created.topics[3].num_partitions)
     local deleted = client:ask("DeleteTopics", 5, { topic_names = { "kept", "fine", "secret" }, timeout_ms = 10000 })
     assert.same({ kept = TOPIC, fine = 0, secret = TOPIC }, codes(deleted.responses))
+    local twice = client:ask("DeleteTopics", 5, { topic_names = { "kept", "kept" }, timeout_ms = 10000 })
+    assert.same({ 1, 42, "Duplicate topic name." }, { #twice.responses, twice.responses[1].error_code, twice.responses[1].error_message })
+    twice = client:ask("CreateTopics", 7, { topics = { topic "secret-new", topic "secret-new" }, timeout_ms = 10000 })
+    assert.same({ 1, 42, "Duplicate topic name." }, { #twice.topics, twice.topics[1].error_code, twice.topics[1].error_message })
     local grown = client:ask("CreatePartitions", 3, { topics = { { name = "kept", count = 2, assignments = wire.NULL },
       { name = "open", count = 3, assignments = wire.NULL } }, timeout_ms = 10000, validate_only = true })
     assert.same({ kept = TOPIC, open = 0 }, codes(grown.results))
@@ -218,7 +238,11 @@ describe("client.authorize", function()
     got = {}
     for i, topic in ipairs(fetched.responses) do got[i] = topic.partitions[1].error_code end
     assert.same({ TOPIC, 0, 100 }, got)
-    local told = client:ask("Metadata", 12, { topics = { { topic_id = secret.id, name = wire.NULL } }, allow_auto_topic_creation = false })
+    local function tell(id, name)
+      return client:ask("Metadata", 12, { topics = { { topic_id = id, name = name } }, allow_auto_topic_creation = false })
+    end
+    assert.equal(100, tell(requests.UNKNOWN.id, "secret").topics[1].error_code) -- the id counts, not the name beside it
+    local told = tell(secret.id, wire.NULL)
     assert.same({ TOPIC, secret.id }, { told.topics[1].error_code, told.topics[1].topic_id })
   end)
 

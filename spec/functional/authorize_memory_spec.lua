@@ -82,8 +82,8 @@ describe("client.authorize", function()
 
   it("denies what a function fails to decide, and asks again the next time", function()
     for _, name in ipairs { "raises", "typo" } do
-      local before = count("client%.authorize: .*config%.lua:%d+: ")
       assert.equal(TOPIC, code(client, name))
+      local before = count("client%.authorize: .*config%.lua:%d+: ")
       clients.wait_until("it is logged, and so asked again", function()
         assert.equal(TOPIC, code(client, name))
         return count("client%.authorize: .*config%.lua:%d+: ") > before

@@ -8,24 +8,14 @@ local wire = require "spec.support.wire"
 local PREFERRED, UNCLEAN = 0, 1
 
 describe("ElectLeaders", function()
-  local broker, client
-
-  setup(function()
-    broker = brokers.start()
-    client = broker:connect()
-    requests.create(client, "a", { partitions = 2 })
-  end)
-  teardown(function()
-    client:close()
-    assert.equal(0, broker:stop())
-  end)
+  local here = brokers.around(setup, teardown, function(client) requests.create(client, "a", { partitions = 2 }) end)
 
   --- Asks for { topic, partitions } each; the errors as "topic-partition code message", and the request's own.
   local function elect(version, kind, list)
     local topics = list and {} or wire.NULL
     for i, entry in ipairs(list or {}) do topics[i] = { topic = entry[1], partitions = entry[2] } end
-    local answer = client:ask("ElectLeaders", version, { election_type = version > 0 and kind or nil, topic_partitions = topics,
-      timeout_ms = 1000 })
+    local answer = here.client:ask("ElectLeaders", version, { election_type = version > 0 and kind or nil,
+      topic_partitions = topics, timeout_ms = 1000 })
     local found = {}
     for _, topic in ipairs(answer.replica_election_results) do
       if #topic.partition_result == 0 then found[#found + 1] = topic.topic end
@@ -57,7 +47,7 @@ describe("ElectLeaders", function()
     end)
 
     it(("closes the connection on a request that ends early, in version %d"):format(version), function()
-      assert.is_nil(malformed.first_accepted_prefix(broker, "ElectLeaders", version,
+      assert.is_nil(malformed.first_accepted_prefix(here.broker, "ElectLeaders", version,
         { topic_partitions = { { topic = "a", partitions = { 0 } } }, timeout_ms = 1000 }))
     end)
   end

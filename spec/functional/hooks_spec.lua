@@ -21,6 +21,13 @@ hook("topic.create", function(request)
   if request.name == "set" then request.partition = 7 end
   if request.name == "read" then return request.nmae end
   if request.name == "renamed" then request.name = "other" end
+  if request.name == "false" then return false end
+  if request.name == "text" then return "a reason" end
+  if request.name == "true" then return true end
+  if request.name == "failed" then
+    admin.describe_topic "nowhere"
+  end
+  if request.name == "snake" then request.configs.retention_ms = 1 end
   if request.name == "nil" then request.client_id = request.client_id end
   if request.name == "who" then
     reject(("%%s of %%s at %%s"):format(request.client_id, request.principal, request.address))
@@ -134,6 +141,18 @@ describe("hooks that are asked", function()
     admin.create_topic "nil"
   end)
 
+  it("refuse when they return false or a text, as those mean to, and say how", function()
+    for name, what in pairs { ["false"] = "false", text = "a text" } do
+      assert.equal(("returned %s; what refuses is reject \"reason\""):format(what),
+        refusal(admin.create_topic, name)[2]:match "config%.lua:2: (.*)$")
+    end
+    admin.create_topic "true"
+  end)
+
+  it("name the line whose call failed", function()
+    assert.matches("^hook topic%.create: .*config%.lua:15: .*nowhere", refusal(admin.create_topic, "failed")[2])
+  end)
+
   it("refuse when they change what cannot be changed, and say what can", function()
     local function why(...) return refusal(...)[2]:match "config%.lua:%d+: (.*)$" end
     assert.equal("name cannot be changed, only partitions, replication_factor and configs", why(admin.create_topic, "renamed"))
@@ -156,12 +175,21 @@ describe("hooks that are asked", function()
     end)
   end)
 
-  it("are asked for the console's create()", function()
+  --- What the console says of something that is refused.
+  local function console_refusal(lua)
     local config = io.open(broker.folder .. "/config.lua"):read "*a"
     local socket = config:match 'console = "(.-)"'
-    local status, _, err = process.start({ PROGRAM, "console", socket, "-e", 'create("Console")' }):wait()
+    local status, _, err = process.start({ PROGRAM, "console", socket, "-e", lua }):wait()
     assert.equal(1, status)
-    assert.truthy(err:find("names are lower case", 1, true))
+    return err
+  end
+
+  it("are asked for the console's create()", function()
+    assert.truthy(console_refusal('create("Console")'):find("names are lower case", 1, true))
+  end)
+
+  it("are told how a config is called in a hook, by the console", function()
+    assert.equal("there is no topic config retention_ms: in a hook its name is retention.ms\n", console_refusal "create 'snake'")
   end)
 
   it("refuse a deletion", function()

@@ -6,23 +6,14 @@ local configs = require "spec.support.configs"
 local LOGGER, SET, DELETE, APPEND = configs.LOGGER, configs.SET, configs.DELETE, configs.APPEND
 
 describe("The broker's logger", function()
-  local broker, client
-
-  before_each(function()
-    broker = brokers.start()
-    client = broker:connect()
-  end)
-  after_each(function()
-    client:close()
-    assert.equal(0, broker:stop())
-  end)
+  local here = brokers.around(before_each, after_each)
 
   local function change(name, entries, options)
-    local answer = configs.incremental(client, { configs.change(LOGGER, name, entries) }, options)
+    local answer = configs.incremental(here.client, { configs.change(LOGGER, name, entries) }, options)
     return answer[1].error_code, answer[1].error_message
   end
   local function level()
-    local shown = configs.describe(client, LOGGER, "1")
+    local shown = configs.describe(here.client, LOGGER, "1")
     assert.same({ 6, false, 0, {} },
       { shown.root.config_source, shown.root.read_only, shown.root.config_type, shown.root.synonyms })
     assert.is_nil(next(shown, "root"))
@@ -31,7 +22,7 @@ describe("The broker's logger", function()
 
   it("is the only one, named root, and begins with INFO", function()
     assert.equal("INFO", level())
-    assert.is_nil(configs.describe(client, LOGGER, "1", { "no.such" }).root)
+    assert.is_nil(configs.describe(here.client, LOGGER, "1", { "no.such" }).root)
   end)
 
   it("takes each level that the log has, at once", function()
@@ -39,17 +30,17 @@ describe("The broker's logger", function()
       assert.equal(0, change("1", { { "root", SET, wanted } }))
       assert.equal(wanted, level())
     end
-    assert.is_truthy(broker:log():find("the log's level is set to DEBUG", 1, true))
+    assert.is_truthy(here.broker:log():find("the log's level is set to DEBUG", 1, true))
   end)
 
   it("is not changed where only validation is asked for, and forgets its level with the process", function()
     assert.equal(0, change("1", { { "root", SET, "DEBUG" } }, { validate_only = true }))
     assert.equal("INFO", level())
     assert.equal(0, change("+1", { { "root", SET, "WARN" } }))
-    client:close()
-    broker:stop()
-    broker = broker:restart()
-    client = broker:connect()
+    here.client:close()
+    here.broker:stop()
+    here.broker = here.broker:restart()
+    here.client = here.broker:connect()
     assert.equal("INFO", level())
   end)
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What functions on records see of who produced: in batches as they come, in shares of them, and in what is stored. And
 -- what producers are told when functions refuse their records.
+local clients = require "spec.support.client"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
@@ -118,4 +119,23 @@ describe("what a producer is told", function()
       assert.same({ 87, 44 }, { produce("refused", version).error_code, produce("broken", version).error_code })
     end)
   end
+
+  it("of rejected records is in the log, too, with how many there were, once a second at most", function()
+    local function lines()
+      local list = {}
+      for line in broker:log():gmatch "[^\n]+" do list[#list + 1] = line:match "records were rejected by .*" end
+      return list
+    end
+    local sent = 1
+    produce("refused", 3)
+    clients.wait_until("it is logged again", function()
+      produce("refused", 3)
+      sent = sent + 1
+      return #lines() > 1
+    end)
+    assert.equal(("records were rejected by the transform of topic refused (%s/config.lua:13): it is bad (2 so far)"):format(
+      broker.folder), lines()[1])
+    assert.is_true(tonumber(lines()[2]:match "%((%d+) so far%)$") >= 4)
+    assert.is_true(#lines() < sent)
+  end)
 end)

@@ -8,7 +8,7 @@ local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
 
-local NONE, OUT_OF_ORDER, POLICY_VIOLATION, STORAGE, INVALID_RECORD = 0, 45, 44, 56, 87
+local NONE, TIMED_OUT, OUT_OF_ORDER, POLICY_VIOLATION, STORAGE, INVALID_RECORD = 0, 7, 45, 44, 56, 87
 
 -- A record's key is its partition. Two workers: 0 and 1 have different homes, 0 and 2 the same.
 local CONFIG = [[
@@ -214,6 +214,18 @@ describe("a batch that is divided", function()
     assert.same({ "c e", "d", "" }, stored(t))
   end)
 
+  it("is refused for the moment when too much waits, with what it unpacks to", function()
+    local t, ids, codes = find "stuck", {}, {}
+    for i = 1, 5 do ids[i] = send(t, nil, "0 a", "1 endless") end
+    local large = records.batch { codec = records.ZSTD, records = { { key = "0", value = ("x"):rep(20 * 1024 * 1024) }, { key = "1" } } }
+    for i = 6, 30 do ids[i] = requests.send_produce(client, t, large) end
+    for i = 1, 30 do codes[i] = code(ids[i]) end
+    for i = 1, 5 do assert.equal(POLICY_VIOLATION, codes[i]) end
+    assert.equal(NONE, codes[6])
+    assert.equal(TIMED_OUT, codes[30])
+    assert.equal(NONE, produce(t, nil, "0 b", "1 c").error_code)
+  end)
+
   it("that waits while its topic is deleted is answered", function()
     local t = find "t"
     local ids = { send(t, nil, "0 a", "1 slow", "1 slow", "1 slow"), send(t, nil, "0 b", "1 c") }
@@ -300,31 +312,54 @@ describe("a share that a disk does not take", function()
       .. "transform = function(r) return r end",
     ["by a partitioner of ours"] = [[luka_partitioner = "range:1"]],
   } do
-    it("holds back what its producer has sent behind it: divided " .. name, function()
-      local data = brokers.temp_dir()
-      local disk = faults.new(data .. "/t-1")
-      local broker = reload.start(divided:format("t", words), { data = data, env = disk.env, set = { "workers=2" } })
-      local client = broker:connect()
-      local t = requests.find(client, "t")
-      local function batch(sequence)
-        local list = {}
-        for i = 0, 1 do list[i + 1] = { key = tostring(i), value = tostring(sequence + i) } end
-        return records.batch { records = list, producer_id = 7, producer_epoch = 0, sequence = sequence }
-      end
-      local function produce(sequence) return requests.produce(client, t, batch(sequence)).error_code end
-      assert.equal(NONE, produce(0))
-      disk:arm { kind = "write", err = "ENOSPC", suffix = ".log" }
-      assert.equal(STORAGE, produce(2))
-      assert.equal(1, (disk:acted()))
-      assert.equal(OUT_OF_ORDER, produce(4))
-      assert.equal(OUT_OF_ORDER, produce(6))
-      assert.equal(2, requests.end_offset(client, t, 0)) -- none of their shares is written
-      for _, sequence in ipairs { 2, 4, 6 } do assert.equal(NONE, produce(sequence)) end
-      local seen = {}
-      for i = 0, 1 do seen[i + 1] = records.values(requests.fetch_to_end(client, t, 0, i)) end
-      assert.same({ { "0", "2", "4", "6" }, { "1", "3", "5", "7" } }, seen)
+    local data, disk, broker, client, t
+    before_each(function()
+      data = brokers.temp_dir()
+      disk = faults.new(data .. "/t-1")
+      broker = reload.start(divided:format("t", words), { data = data, env = disk.env, set = { "workers=2" } })
+      client = broker:connect()
+      t = requests.find(client, "t")
+    end)
+    after_each(function()
       client:close()
       assert.equal(0, broker:stop())
+    end)
+
+    --- Sends one record to each of some partitions.
+    local function produce(sequence, ...)
+      local list = {}
+      for i, partition in ipairs { ... } do list[i] = { key = tostring(partition), value = tostring(sequence + i - 1) } end
+      return requests.produce(client, t,
+        records.batch { records = list, producer_id = 7, producer_epoch = 0, sequence = sequence }).error_code
+    end
+    local function stored()
+      local seen = {}
+      for i = 0, 1 do seen[i + 1] = table.concat(records.values(requests.fetch_to_end(client, t, 0, i)), " ") end
+      return seen
+    end
+
+    it("holds back what its producer has sent behind it: divided " .. name, function()
+      assert.equal(NONE, produce(0, 0, 1))
+      disk:arm { kind = "write", err = "ENOSPC", suffix = ".log" }
+      assert.equal(STORAGE, produce(2, 0, 1))
+      assert.equal(1, (disk:acted()))
+      assert.equal(OUT_OF_ORDER, produce(4, 0, 1))
+      assert.equal(OUT_OF_ORDER, produce(6, 0, 1))
+      assert.equal(2, requests.end_offset(client, t, 0)) -- none of their shares is written
+      for _, sequence in ipairs { 2, 4, 6 } do assert.equal(NONE, produce(sequence, 0, 1)) end
+      assert.same({ "0 2 4 6", "1 3 5 7" }, stored())
+    end)
+
+    it("holds back what has no share there, behind a batch that has: divided " .. name, function()
+      disk:arm { kind = "write", err = "ENOSPC", suffix = ".log" }
+      assert.equal(STORAGE, produce(0, 0, 1))
+      assert.equal(NONE, produce(2, 0)) -- nothing of its partition is missing
+      assert.equal(OUT_OF_ORDER, produce(3, 0, 1))
+      assert.equal(OUT_OF_ORDER, produce(5, 0))
+      assert.equal(NONE, produce(0, 0, 1))
+      assert.equal(NONE, produce(3, 0, 1))
+      assert.equal(NONE, produce(5, 0))
+      assert.same({ "0 2 3 5", "1 4" }, stored())
     end)
   end
 end)

@@ -6,17 +6,7 @@ local requests = require "spec.support.requests"
 local wire = require "spec.support.wire"
 
 describe("Reassignments", function()
-  local broker, client
-
-  setup(function()
-    broker = brokers.start()
-    client = broker:connect()
-    requests.create(client, "a", { partitions = 2 })
-  end)
-  teardown(function()
-    client:close()
-    assert.equal(0, broker:stop())
-  end)
+  local here = brokers.around(setup, teardown, function(client) requests.create(client, "a", { partitions = 2 }) end)
 
   --- Asks for { topic, { partition, replicas or nil } ... } each; the answer.
   local function move(version, list)
@@ -28,7 +18,7 @@ describe("Reassignments", function()
       end
       topics[i] = { name = entry[1], partitions = partitions }
     end
-    local answer = client:ask("AlterPartitionReassignments", version, { timeout_ms = 1000, topics = topics })
+    local answer = here.client:ask("AlterPartitionReassignments", version, { timeout_ms = 1000, topics = topics })
     assert.equal(0, answer.error_code)
     return answer
   end
@@ -67,7 +57,7 @@ describe("Reassignments", function()
     end)
 
     it(("closes the connection on a request that ends early, in version %d"):format(version), function()
-      assert.is_nil(malformed.first_accepted_prefix(broker, "AlterPartitionReassignments", version,
+      assert.is_nil(malformed.first_accepted_prefix(here.broker, "AlterPartitionReassignments", version,
         { timeout_ms = 1000, topics = { { name = "a", partitions = { { partition_index = 0, replicas = { 1 } } } } } }))
     end)
   end
@@ -75,10 +65,10 @@ describe("Reassignments", function()
   it("are none under way, whatever is asked for", function()
     for _, topics in ipairs { wire.NULL, {}, { { name = "a", partition_indexes = { 0, 9 } } },
       { { name = "no", partition_indexes = { 0 } } } } do
-      local answer = client:ask("ListPartitionReassignments", 0, { timeout_ms = 1000, topics = topics })
+      local answer = here.client:ask("ListPartitionReassignments", 0, { timeout_ms = 1000, topics = topics })
       assert.same({ 0, {} }, { answer.error_code, answer.topics })
       assert.is_nil(answer.error_message)
     end
-    assert.is_nil(malformed.first_accepted_prefix(broker, "ListPartitionReassignments", 0, { timeout_ms = 1000, topics = {} }))
+    assert.is_nil(malformed.first_accepted_prefix(here.broker, "ListPartitionReassignments", 0, { timeout_ms = 1000, topics = {} }))
   end)
 end)

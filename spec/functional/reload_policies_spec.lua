@@ -49,6 +49,18 @@ describe("A reload", function()
       'applied topic "a".retention: gone', 'applied topic "a".transform: gone' }, hup 'topic "a" {}')
   end)
 
+  it("brings functions that log records as JSON, in either state", function()
+    start 'topic "a" {}'
+    local topic = requests.find(client, "a")
+    for _, jit in ipairs { "false", "true" } do
+      hup('topic "a" { jit = ' .. jit .. [[, transform = function(record)
+        record.headers.h = "1" print("now", record) return record end }]])
+      send(topic, "v" .. jit)
+      assert.matches('config%.lua:2: now {"headers":%[{"key":"h","value":"1"}%],"partition":0,"timestamp":%d+,"topic":"a","value":"v'
+        .. jit .. '"}', broker:log())
+    end
+  end)
+
   it("says that what stands around functions has changed", function()
     start 'local limit = 1 topic "a" { transform = function(record) return limit and record end }'
     assert.same({ "applied functions: what stands around them has changed" },

@@ -7,16 +7,7 @@ local wire = require "spec.support.wire"
 local SHA_256, SHA_512 = 1, 2
 
 describe("SCRAM credentials", function()
-  local broker, client
-
-  before_each(function()
-    broker = brokers.start()
-    client = broker:connect()
-  end)
-  after_each(function()
-    client:close()
-    assert.equal(0, broker:stop())
-  end)
+  local here = brokers.around(before_each, after_each)
 
   local function credential(name, mechanism, more)
     local one = { name = name, mechanism = mechanism or SHA_256, iterations = 4096, salt = ("s"):rep(16),
@@ -29,7 +20,7 @@ describe("SCRAM credentials", function()
   local function alter(set, deleted)
     local deletions = {}
     for i, entry in ipairs(deleted or {}) do deletions[i] = { name = entry[1], mechanism = entry[2] } end
-    local results = client:ask("AlterUserScramCredentials", 0, { upsertions = set, deletions = deletions }).results
+    local results = here.client:ask("AlterUserScramCredentials", 0, { upsertions = set, deletions = deletions }).results
     local found = {}
     for i, result in ipairs(results) do found[i] = { result.user, result.error_code, result.error_message } end
     return found
@@ -39,7 +30,7 @@ describe("SCRAM credentials", function()
   local function describe_users(names)
     local users = names and {} or wire.NULL
     for i, name in ipairs(names or {}) do users[i] = { name = name } end
-    local answer = client:ask("DescribeUserScramCredentials", 0, { users = users })
+    local answer = here.client:ask("DescribeUserScramCredentials", 0, { users = users })
     assert.same({ 0, "" }, { answer.error_code, answer.error_message })
     local found = {}
     for i, result in ipairs(answer.results) do
@@ -142,17 +133,17 @@ describe("SCRAM credentials", function()
 
   it("stay over a crash, and are not in the log", function()
     alter { credential("u") }
-    client:close()
-    broker:kill()
-    broker = broker:restart()
-    client = broker:connect()
+    here.client:close()
+    here.broker:kill()
+    here.broker = here.broker:restart()
+    here.client = here.broker:connect()
     assert.same({ "u 0  1:4096" }, describe_users {})
-    assert.is_nil(broker:log():find("salt=", 1, true))
+    assert.is_nil(here.broker:log():find("salt=", 1, true))
   end)
 
   it("close the connection on a request that ends early", function()
-    assert.is_nil(malformed.first_accepted_prefix(broker, "AlterUserScramCredentials", 0,
+    assert.is_nil(malformed.first_accepted_prefix(here.broker, "AlterUserScramCredentials", 0,
       { upsertions = { credential("u") }, deletions = { { name = "u", mechanism = 1 } } }))
-    assert.is_nil(malformed.first_accepted_prefix(broker, "DescribeUserScramCredentials", 0, { users = { { name = "u" } } }))
+    assert.is_nil(malformed.first_accepted_prefix(here.broker, "DescribeUserScramCredentials", 0, { users = { { name = "u" } } }))
   end)
 end)

@@ -92,7 +92,22 @@ describe("the help", function()
   it("tells of a word of config.lua", function()
     session:run 'help "hook"'
     assert.equal('hook("topic.create", function), a word of config.lua\n  a function that is asked before, or told after, '
-      .. "something happens", (session.printed[1]:gsub("\n$", "")))
+      .. "something happens", session.printed[1]:match "^[^\n]*\n[^\n]*")
+    assert.matches("\n  asked before: client.authorize, [^\n]*topic.delete\n  told after: broker.down, [^\n]*reload\n",
+      session.printed[1])
+  end)
+
+  it("tells what the function of a hook gets", function()
+    session:run 'help "partitions.create"'
+    assert.matches("request has: name, partitions%*, [^\n]* %(%* may be changed%)$", session.printed[1])
+  end)
+
+  it("tells of a hook that is called as a word of the console, too", function()
+    session:run 'help "topic.delete"'
+    assert.matches('^topic "name":delete%(%)\n', session.printed[1])
+    assert.equal('\nhook("topic.delete", function(request) ... end), a word of config.lua\n  A topic is to be deleted. The '
+      .. "function is asked before, and may reject it.\n  request has: name, partitions, client_id, principal, address",
+      session.printed[2])
   end)
 
   it("shows a config of groups, with the broker's default", function()

@@ -111,6 +111,26 @@ function M.start(options)
   return self
 end
 
+--- A broker and a client of it for the specs of a block: one for all with `setup` and `teardown`, one for each with
+--- `before_each` and `after_each`.
+---
+---@param begin fun(client: spec.Client)?  called when they are there
+---@return { broker: spec.Broker, client: spec.Client }  a spec that starts the broker anew puts both there
+function M.around(before, after, begin)
+  local here = {}
+  before(function()
+    here.broker = M.start()
+    here.client = here.broker:connect()
+    if begin then begin(here.client) end
+  end)
+  after(function()
+    here.client:close()
+    local status = here.broker:stop()
+    assert(status == 0, ("the broker ended with status %s"):format(tostring(status)))
+  end)
+  return here
+end
+
 --- Waits until it has said where it listens, on all its listeners.
 function Broker:wait_until_listening()
   local expected = #(self.options.listen or { "" })

@@ -73,6 +73,21 @@ local function quotes_hint(text, line, known)
   return nil
 end
 
+--- What other languages write otherwise, and what is easily forgotten.
+local function habit_hint(text, near, line)
+  if near == "!" then return line:find("!=", 1, true) and "not equal is ~= in Lua" or "write not x for !x" end
+  if near == "&" and line:find("&&", 1, true) then return "&& is and in Lua" end
+  if near == "|" and line:find("||", 1, true) then return "|| is or in Lua" end
+  if near == "=" and text:find "^'then' expected" then return "equal is == in Lua" end
+  if text:find "^'=' expected" and near:find "^[+*/-]$" and line:find("%" .. near .. "=") then
+    return ("write x = x %s y for x %s= y"):format(near, near)
+  end
+  if text:find "^'}' expected" and near:find "^[%a_][%w_]*$" and line:find("%f[%w_]" .. near .. "%s*=") then
+    return "is a comma missing before it?"
+  end
+  return nil
+end
+
 --- What a syntax error may come from.
 local function syntax_hint(text, line, place)
   local near = text:match " near '(.*)'$"
@@ -91,7 +106,8 @@ local function syntax_hint(text, line, place)
   if name and (text:find "^'<name>' expected" or text:find "^function arguments expected") then
     return ("%s: write %s %s"):format(name, name, (name == "broker" or name == "defaults") and "{ ... }" or "= value")
   end
-  return nil
+  local habit = habit_hint(text, near, line)
+  return habit and ("%s: %s"):format(text, habit) or nil
 end
 
 --- Explains a message of Lua's.

@@ -22,7 +22,9 @@ function M.new(env, words)
     for word in next, env do
       if type(word) == "string" then known[#known + 1] = word end
     end
-    return explain.unknown_word(name, known)
+    local text = explain.unknown_word(name, known)
+    local is_key = schema.TOPIC[name] and text == "unknown word " .. name
+    return is_key and ('%s: it is a key, topic "name" { %s = ... }'):format(text, name) or text
   end
   return setmetatable(env, {
     __index = function(_, name)
@@ -62,11 +64,12 @@ end
 ---@param env table  as M.new() made it, after the file has run
 ---@param files luka.Files
 function M.check_unread(env, files)
-  for _, block in ipairs { "defaults", "broker" } do
+  for _, block in ipairs { "defaults", "broker", "topic" } do
     for _, key in ipairs(schema.keys(block)) do
       local place = rawget(env, key) ~= nil and only_place(files, key)
       if place then
-        failure.raise(place, key, "is a variable here, which nothing reads; write %s { %s = ... }", block, key)
+        failure.raise(place, key, "is a variable here, which nothing reads; write %s { %s = ... }",
+          block == "topic" and 'topic "name"' or block, key)
       end
     end
   end

@@ -15,6 +15,7 @@ local report = require "luka.config.report"
 local source = require "luka.config.source"
 local value_of = require "luka.config.value"
 local warnings = require "luka.config.warnings"
+local words_of_functions = require "luka.policy.words"
 local words_of = require "luka.config.words"
 
 ---@class (exact) luka.Host
@@ -124,7 +125,7 @@ end
 local function printer(host)
   return function(...)
     local parts = {}
-    for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+    for i = 1, select("#", ...) do parts[i] = words_of_functions.shown((select(i, ...))) end
     local info = debug.getinfo(2, "Sl")
     local where = info and info.source:match "^@(.*)"
     local text = table.concat(parts, " ")

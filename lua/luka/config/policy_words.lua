@@ -78,10 +78,13 @@ local function hook_word(files, policies, calls)
       failure.raise(origin, "hook", 'got %s, expected a name: hook("topic.create", function(request) end)', value_of.show(name))
     end
     local path = ("hook %s"):format(value_of.show(name))
-    local is_known = false
-    for _, other in ipairs(known) do is_known = is_known or other == name end
+    local is_known, is_asked = false, false
+    for _, hook in ipairs(names.HOOKS) do
+      if hook.name == name then is_known, is_asked = true, hook.is_before end
+    end
     if not is_known then refuse_name(origin, path, "hook", name, known) end
-    policies:add("hook", name, read_function(fn, origin, path, ('hook("%s", function(event) end)'):format(name)), origin, path)
+    policies:add("hook", name, read_function(fn, origin, path, ('hook("%s", function(%s) end)'):format(name,
+      is_asked and "request" or "event")), origin, path)
   end
 end
 
@@ -145,7 +148,7 @@ end
 function M.new(files, settings, calls)
   local policies, host = settings.policies, settings.host
   local words = words_of_functions.base {
-    log = host.log,
+    log = function(level, text) host.log(level, ("%s: %s"):format(failure.where(caller(files)), text)) end,
     refuse = function(word, text) failure.raise(caller(files), word, "%s", text) end,
   }
   words.policy = word_table(files, "policy", {

@@ -86,7 +86,8 @@ M.TOPIC = {
     text = "Gets each record that is produced; what it returns is stored: nothing, a record, or a list of them." },
   transform_fetch = { type = "function", default_text = "none",
     lua_type = "fun(record: luka.Record, client: luka.Client): luka.Records", example = "function(record, client) return record end",
-    text = "The same for each record that is fetched; what is stored stays." },
+    text = "Gets each record that is fetched; what it returns is sent: nothing, a record, or a list of them. What is stored "
+      .. "stays." },
   retention = { type = "function", default_text = "retention_ms and retention_bytes",
     lua_type = "fun(segment: luka.Segment): boolean",
     example = "function(segment) return segment.age > hours(24) end", number_key = "retention_ms",
@@ -103,9 +104,9 @@ M.TOPIC = {
 ---@type table<string, luka.ConfigKey>
 M.DEFAULTS_OWN = {
   placement = { type = "function", default_text = "one broker after another",
-    lua_type = "fun(topic: string, partitions: integer, replicas: integer, brokers: table[]): integer[][]",
-    example = "function(topic, partitions, replicas, brokers) return {} end",
-    text = "Chooses the brokers of a new topic's replicas." },
+    lua_type = "fun(topic: string, partitions: integer, replicas: integer, brokers: integer[]): integer[][]",
+    example = "function(topic, partitions, replicas, brokers) return { { brokers[1] } } end",
+    text = "Chooses the brokers of new partitions: a list with a list of broker ids for each of them." },
 }
 
 --- The blocks, in the order of documentation.

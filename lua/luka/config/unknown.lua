@@ -4,15 +4,19 @@ local failure = require "luka.config.failure"
 local kafka = require "luka.config.kafka"
 local schema = require "luka.config.schema"
 local suggest = require "luka.config.suggest"
+local word_texts = require "luka.config.word_texts"
 
 local M = {}
 
 local ELSEWHERE = {
   broker = "belongs in broker { ... }", topic = "belongs in defaults { ... } or in a topic", policy = "belongs in a topic",
   defaults = "belongs in defaults { ... }",
+  view = 'belongs in a view: view("name", { from = "topic", where = function })',
 }
 
 local function refuse(origin, path, key, block, hint)
+  local word = word_texts.find(key)
+  if word then failure.raise(origin, path, "is a word by itself, outside of the braces: %s", word_texts.usage(word, key)) end
   local nearest = suggest.nearest(key, schema.keys(block))
   if nearest then failure.raise(origin, path, "unknown key, did you mean %s?", nearest) end
   failure.raise(origin, path, "%s", hint or "unknown key")
@@ -97,6 +101,7 @@ function M.topic(key, origin, path)
   local topic_key = schema.topic_key(kafka.dotted(key))
   if topic_key then failure.raise(origin, path, "unknown key, write %s", topic_key) end
   if schema.DEFAULTS_OWN[key] then failure.raise(origin, path, "%s", ELSEWHERE.defaults) end
+  if key == "where" or key == "from" then failure.raise(origin, path, "%s", ELSEWHERE.view) end
   refuse(origin, path, key, "topic", is_broker_key(key) and ELSEWHERE.broker)
 end
 

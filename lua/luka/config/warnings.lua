@@ -22,6 +22,23 @@ local function add_views(list, settings)
   end
 end
 
+--- What becomes of records and segments when a function never says anything of them.
+local SILENT = {
+  transform = "drops every record", transform_fetch = "drops every record", where = "shows no record",
+  partitioner = "refuses every record", retention = "deletes nothing",
+}
+
+--- Functions without a `return`, that have to return something.
+local function add_silent(list, settings)
+  for _, policy in ipairs(settings.policies.list) do
+    local text = policy.text
+    if SILENT[policy.kind] and text:find "^function " and not text:find " return " and not text:find " error " then
+      add(list, { origin = policy.origin, path = policy.label }, "has no return, and so %s%s", SILENT[policy.kind],
+        policy.kind:find "^transform" and "; where that is meant, write return nil" or "")
+    end
+  end
+end
+
 --- All warnings, file by file and line by line.
 ---
 ---@param settings luka.Settings
@@ -30,6 +47,7 @@ end
 function M.of(settings, is_check)
   local list = {}
   if is_check then add_views(list, settings) end
+  add_silent(list, settings)
   for name, feature in pairs(kafka.IDLE) do
     local def = kafka.TOPIC[name]
     local default = def.broker_name and (settings.defaults[def.broker_name] or settings.kafka[def.broker_name])

@@ -167,7 +167,10 @@ local function record_type(call, natives, headers, key_of)
       if name == "value" and set_bytes(call, VALUE, value, #value) == 0 then return end
       if name == "key" and set_bytes(call, KEY, value, #value) == 0 then return end
     end
-    if istype("struct luka_headers_ref", value) then value = natives.headers() end
+    if istype("struct luka_headers_ref", value) then
+      if value.serial ~= call.serial then error(STALE, 2) end
+      value = natives.headers()
+    end
     return set(object(), name, value)
   end
   function methods.__tostring() return "record" end

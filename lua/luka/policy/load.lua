@@ -186,7 +186,7 @@ function M.load(sources, host)
     local now = words.now
     words.now = function() return now() + host.seconds_ahead * 1000 end
   end
-  local bare, unlock = environment.new(host, host.globals or {})
+  local bare, unlock = environment.new(host, host.globals or {}, true)
   local env = globals_of(bare, words)
   if host.is_unsafe then unlock() end
   env.print = words_of_functions.printer(log)

@@ -41,11 +41,37 @@ M.NEEDS = {
 --- Longest line of a log, bytes.
 local LINE_MAX = 8192
 
---- One value of a line.
-local function shown(value)
-  if type(value) ~= "table" then return tostring(value) end
-  local ok, text = pcall(encode, value)
-  return ok and text or tostring(value)
+--- A record, which is userdata or cdata, as a table to show.
+local function fields_of(record)
+  local headers = {}
+  for i = 1, #record.headers do
+    local header = record.headers[i]
+    headers[i] = { key = header.key, value = header.value }
+  end
+  return {
+    key = record.key, value = record.value, headers = json.array(headers), timestamp = record.timestamp,
+    topic = record.topic, partition = record.partition, offset = record.offset,
+  }
+end
+
+--- Whether a table says itself how it is shown, as errors of admin do.
+local function has_text(value)
+  local meta = debug.getmetatable(value)
+  return type(meta) == "table" and rawget(meta, "__tostring") ~= nil
+end
+
+--- One value of a line: tables and records as JSON, what cannot be that as Lua shows it.
+---
+---@param value any
+---@return string
+function M.shown(value)
+  local kind = type(value)
+  local is_record = (kind == "userdata" or kind == "cdata") and tostring(value) == "record"
+  if is_record or kind == "table" and not has_text(value) then
+    local ok, text = pcall(function() return encode(is_record and fields_of(value) or value) end)
+    if ok and text then return text end
+  end
+  return tostring(value)
 end
 
 --- Makes the functions of `log`.
@@ -57,7 +83,7 @@ local function log_words(write)
   for _, level in ipairs { "error", "warn", "info", "debug" } do
     words[level] = function(...)
       local parts = {}
-      for i = 1, select("#", ...) do parts[i] = shown((select(i, ...))) end
+      for i = 1, select("#", ...) do parts[i] = M.shown((select(i, ...))) end
       write(level, table.concat(parts, " "):sub(1, LINE_MAX))
     end
   end
@@ -71,7 +97,7 @@ end
 function M.printer(write)
   return function(...)
     local parts = {}
-    for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+    for i = 1, select("#", ...) do parts[i] = M.shown((select(i, ...))) end
     write("info", table.concat(parts, " "):sub(1, LINE_MAX))
   end
 end

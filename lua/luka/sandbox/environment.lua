@@ -115,9 +115,10 @@ end
 ---
 ---@param host luka.Host
 ---@param words table<string, any>  further words it knows
+---@param names_unsafe boolean?  what luka.sandbox.unsafe could give raises an error that says so
 ---@return table env
 ---@return fun() unlock  adds what luka.sandbox.unsafe has
-function M.new(host, words)
+function M.new(host, words, names_unsafe)
   local env = {}
   for _, name in ipairs(PLAIN) do env[name] = _G[name] end
   for library, names in pairs(LIBRARIES) do
@@ -129,6 +130,12 @@ function M.new(host, words)
   if host.seconds_ahead then move_clocks(env.os, host.seconds_ahead) end
   env.coroutine = coroutines.new(host)
   local os_functions = env.os
+  if names_unsafe then
+    setmetatable(os_functions, { __index = function(_, key)
+      local name = "os." .. tostring(key)
+      if unsafe.NAMES[name] then error(("%s %s"):format(name, unsafe.PROBLEM), 2) end
+    end })
+  end
   for _, library in ipairs(NAMES) do env[library] = M.read_only(env[library], library) end
   env.xpcall = sandboxed_xpcall
   env.load = loader(env)

@@ -24,6 +24,9 @@ M.PATIENCE = 10
 --- Longest wait of a timer in one piece, ms.
 local WAIT_MAX_MS = 2 ^ 30
 
+--- How far up the place of a call is looked for.
+local PLACE_LEVELS = 30
+
 local NONE = {}
 
 ---@class (exact) luka.PolicySetState
@@ -89,12 +92,25 @@ local function describe(err)
   return ("the error raised is a %s, not a text"):format(type(err))
 end
 
+--- Puts the place of the call before an error of a word, which has none: called where it is raised.
+local function with_place(err)
+  if not errors.is(err) then return err end
+  for level = 2, PLACE_LEVELS do
+    local info = debug.getinfo(level, "Sl")
+    if not info then break end
+    local path = info.source:match "^@(.*)"
+    if path and info.currentline > 0 then return ("%s:%d: %s"):format(path, info.currentline, rawget(err, "message")) end
+  end
+  return err
+end
+
 --- Calls a function, in a task: "ok", "rejected" and why, or "failed" and a sentence. `check` looks at its result and at
 --- what it has done: nil, or what is wrong with that.
 function Policies:call(set, index, check, ...)
   local task, native = tasks.current(), self.native
   task.index, task.began_ms, task.rejection = index, native.mono_ms(), nil
-  local ok, result = pcall(set.list[index].fn, ...)
+  local fn, arguments, count = set.list[index].fn, { ... }, select("#", ...)
+  local ok, result = xpcall(function() return fn(unpack(arguments, 1, count)) end, with_place)
   local wrong
   if not ok and not task.rejection then wrong = describe(result) end
   if ok and check and not task.rejection then wrong = check(result) end
@@ -280,6 +296,12 @@ end
 
 -- ---- hooks ----
 
+--- What is wrong with what a hook that is asked returned: somebody who returns false, or a reason, means to refuse.
+local function refused_by_return(result)
+  if result ~= false and type(result) ~= "string" then return nil end
+  return ("returned %s; what refuses is reject \"reason\""):format(result == false and "false" or "a text")
+end
+
 --- Somebody waits for what the functions of a hook say.
 function Policies:ask(number, hook, event)
   local set, native = self.current, self.native
@@ -294,7 +316,9 @@ function Policies:ask(number, hook, event)
           return placement.take(event, result) or native.read(number, event)
         end, event.topic, event.partitions, event.replicas, placement.copy(event.brokers))
       else
-        how, text = self:call(set, index, function() return native.read(number, event) end, event)
+        how, text = self:call(set, index, function(result)
+          return refused_by_return(result) or native.read(number, event)
+        end, event)
       end
       if how ~= "ok" then return end
     end

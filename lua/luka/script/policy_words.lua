@@ -23,7 +23,8 @@ local function reject(reason)
     error("reject is for hooks that are asked before something happens", 2)
   end
   if type(reason) ~= "string" and type(reason) ~= "number" then
-    error(("reject: got a %s, expected a text: reject(\"names are lower case\")"):format(type(reason)), 2)
+    error(("reject: got %s, expected a text: reject(\"names are lower case\")"):format(reason == nil and "nothing"
+      or "a " .. type(reason)), 2)
   end
   task.rejection = tostring(reason):sub(1, M.REASON_MAX)
   error(REJECTED, 0)

@@ -66,6 +66,8 @@ function M.new(context)
     if not entry and not about and type(what) == "string" then about = word_texts.describe(what) end
     context.task.print(about and (about:gsub("\n$", "")) or help.page(entry or registry:refuse(what, key)))
     if about then return end
+    local hook = word_texts.describe_hook(what) -- topic.delete: what a console calls, and what config.lua is asked about
+    if hook then context.task.print("\n" .. hook:gsub("\n$", "")) end
     if entry.name == "topic" or entry.name == "group" then return registry:list(entry.name .. ":") end
   end
 

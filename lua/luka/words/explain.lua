@@ -65,6 +65,12 @@ end
 ---@param whose string  "topic", "broker"
 function M.unknown_config(keys, key, whose)
   key = names_of.snake(key)
+  for _, candidate in ipairs(keys) do
+    -- It was asked for with dots: another spelling has been put there by a hook, which sees Kafka's names.
+    if candidate == key then
+      errors.raise("INVALID_CONFIG", "there is no %s config %s: in a hook its name is %s", whose, key, names_of.dotted(key))
+    end
+  end
   local nearest = suggest.nearest(key, keys)
   -- Half of a long name is enough to know it by.
   for _, candidate in ipairs(not nearest and #key >= 4 and keys or {}) do
@@ -72,6 +78,9 @@ function M.unknown_config(keys, key, whose)
       nearest = candidate
       break
     end
+  end
+  if not nearest and (key == "archive" or key:find "^transform") then
+    errors.raise("INVALID_CONFIG", 'there is no %s config %s: config.lua has it, topic "name" { %s = function }', whose, key, key)
   end
   errors.raise("INVALID_CONFIG", "there is no %s config %s%s", whose, key,
     nearest and (", did you mean %s?"):format(nearest) or "")
@@ -148,7 +157,7 @@ local FOREIGN = {
 ---@return string?
 function M.foreign_word(name)
   local word = word_texts.find(name)
-  return rawget(FOREIGN, name) or word and ("%s belongs in config.lua, then reload() reads it"):format(word.usage[1])
+  return rawget(FOREIGN, name) or word and ("%s belongs in config.lua, then reload() reads it"):format(word_texts.usage(word, name))
 end
 
 --- Words whose callers should not read the name of the function behind them.

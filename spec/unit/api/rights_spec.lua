@@ -53,13 +53,15 @@ describe("Rights", function()
 end)
 
 describe("The memory of a connection", function()
-  local memory
+  local memory, all
   before_each(function()
-    memory = C.rights_memory_new()
+    all = ffi.new "int64_t[1]"
+    memory = C.rights_memory_new(all)
     C.rights_memory_check(memory, 1, "me", "User:ANONYMOUS")
   end)
   after_each(function()
     C.rights_memory_delete(memory)
+    assert.equal(0, tonumber(all[0]))
     kept = {}
   end)
 
@@ -110,6 +112,25 @@ describe("The memory of a connection", function()
     add(FETCH, "more", READ, true)
     assert.is_nil(known(FETCH, "t1", READ))
     assert.is_true(known(FETCH, "more", READ))
+  end)
+
+  it("begins anew when all together take too much, and has nothing where others take it all", function()
+    for i = 1, 10 do add(FETCH, "t" .. i, READ, true) end
+    local own = tonumber(all[0])
+    assert.is_true(own > 10 * ffi.sizeof "struct right" and own < 4096)
+    all[0] = C.RIGHTS_ALL_BYTES_MAX
+    add(FETCH, "t1", WRITE, true)
+    assert.is_true(known(FETCH, "t2", READ))
+    add(FETCH, "more", READ, true)
+    assert.is_nil(known(FETCH, "t1", READ))
+    assert.is_true(known(FETCH, "more", READ))
+    local others = C.RIGHTS_ALL_BYTES_MAX
+    all[0] = others + tonumber(memory.bytes)
+    add(FETCH, "again", READ, true)
+    assert.is_nil(known(FETCH, "more", READ))
+    assert.is_nil(known(FETCH, "again", READ))
+    assert.equal(others, tonumber(all[0]))
+    all[0] = 0
   end)
 
   it("begins anew when names take more than 256 KiB", function()

@@ -335,7 +335,16 @@ end)
 describe("an error in the program", function()
   refuses {
     { "of syntax names file and line", "broker {\n  id = 1\n  listen = 2\n}",
-      "config.lua:3: '}' expected (to close '{' at line 1) near 'listen'" },
+      "config.lua:3: '}' expected (to close '{' at line 1) near 'listen': is a comma missing before it?" },
+    { "of syntax that compares as other languages do says how Lua does", "local x = 1\nif x != 2 then end",
+      "config.lua:2: 'then' expected near '!': not equal is ~= in Lua" },
+    { "of syntax that sets where it should compare says so", "local x = 1\nif x = 2 then end",
+      "config.lua:2: 'then' expected near '=': equal is == in Lua" },
+    { "of syntax that adds as other languages do says how Lua does", "local x = 1\nx += 2",
+      "config.lua:2: '=' expected near '+': write x = x + y for x += y" },
+    { "of syntax that negates as other languages do says how Lua does", "local x = !true",
+      "config.lua:1: unexpected symbol near '!': write not x for !x" },
+    { "of syntax with && says how Lua has it", "local x = 1 && 2", "config.lua:1: unexpected symbol near '&': && is and in Lua" },
     { "of syntax that is a time with a unit says how to write it", "topic 'a' {\n  retention_ms = 7d,\n}",
       "config.lua:2: malformed number near '7d': write days(7)" },
     { "of syntax that is a size with a unit says how to write it", "topic 'a' { segment_bytes = 10m }",

@@ -157,9 +157,12 @@ describe("another state", function()
   end)
 
   it("has functions say where they log", function()
-    local set = load "hook('reload', function()\n  log.warn('a', { b = 1 })\n  print(2) end)\nprint 'not this'"
+    local set = load([[hook('reload', function()
+  log.warn('a', { b = 1 })
+  print(2, { 3 }, setmetatable({}, { __tostring = function() return 'text' end })) end)
+print 'not this']])
     local text = in_state(set, "list[1].fn() return table.concat(lines, '\\n')")
-    assert.truthy(text:find "^warn [^\n]*config.lua:2: a {\"b\": ?1}\ninfo [^\n]*config.lua:3: 2$", text)
+    assert.truthy(text:find "^warn [^\n]*config.lua:2: a {\"b\": ?1}\ninfo [^\n]*config.lua:3: 2 %[3%] text$", text)
   end)
 
   it("has shared dictionaries that live on in the next", function()
@@ -258,6 +261,9 @@ describe("another state", function()
     set = load "hook('reload', function() return io end)"
     assert.truthy(in_state(set, "return select(2, pcall(list[1].fn))"):find(
       "io is out of reach of a configuration: it needs broker { unsafe = true } before it", 1, true))
+    set = load "hook('reload', function()\n  os.execute 'true' end)"
+    assert.truthy(in_state(set, "return select(2, pcall(list[1].fn))"):find(
+      "config.lua:2: os.execute is out of reach of a configuration: it needs broker { unsafe = true } before it", 1, true))
   end)
 end)
 

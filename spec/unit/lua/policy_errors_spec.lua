@@ -31,6 +31,14 @@ describe("a function of a topic", function()
       { "transform=x" } },
     { "is misspelt", "topic 'a' { transfrom = print }",
       'config.lua:1: topic "a".transfrom: unknown key, did you mean transform?' },
+    { "does not stand outside of the braces", "topic 'a' {}\ntransform = print", "config.lua:2: transform: is a variable here, "
+      .. 'which nothing reads; write topic "name" { transform = ... }' },
+    { "is no word", "\ntransform('a', print)",
+      'config.lua:2: unknown word transform: it is a key, topic "name" { transform = ... }' },
+    { "is none of a view", "topic 'a' { where = print }",
+      'config.lua:1: topic "a".where: belongs in a view: view("name", { from = "topic", where = function })' },
+    { "is none of the words", "topic 'a' { hook = print }",
+      'config.lua:1: topic "a".hook: is a word by itself, outside of the braces: hook("topic.create", function)' },
     { "stands there once", "topic 'a' {\n  transform = print,\n  transform = print }",
       'config.lua:3: topic "a".transform: given already at config.lua:2' },
   }
@@ -45,6 +53,33 @@ describe("a function of a topic", function()
     evaluate.write("policies/eu.lua", "local M = {}\n\nfunction M.pick(record, n)\n  return 0\nend\nreturn M")
     local config = evaluate.text "local eu = require 'policies.eu'\ntopic 'a' { partitioner = eu.pick }"
     assert.same({ "eu.lua:3" }, config.policies.places)
+  end)
+end)
+
+describe("a function that has to return something", function()
+  local function warnings(text)
+    local list = assert(evaluate.text(text)).warnings
+    for i, line in ipairs(list) do list[i] = line:gsub("^.*/config.lua", "config.lua") end
+    return list
+  end
+
+  it("is warned of when it has no return", function()
+    assert.same({
+      'config.lua:1: topic "a".transform: has no return, and so drops every record; where that is meant, write return nil',
+      'config.lua:2: topic "a".partitioner: has no return, and so refuses every record',
+      'config.lua:3: view "v".where: has no return, and so shows no record',
+    }, warnings [[
+topic "a" { transform = function(record) record.key = nil end,
+  partitioner = function(record, n) local _ = hash(record.key) % n end }
+view("v", { from = "a", where = function(record) local _ = record.key == "x" end })]])
+  end)
+
+  it("is not warned of when it has one, and others need none", function()
+    assert.same({}, warnings [[
+topic "a" { transform = function(record) if record.key then return record end end, archive = function() end }
+topic "b" { transform = function() return nil end, retention = print }
+hook("topic.create", function() end)
+every(1000, function() end)]])
   end)
 end)
 
@@ -154,6 +189,8 @@ describe("a hook", function()
       .. "function(request) end)" },
     { "has a function", "hook('reload')", 'config.lua:1: hook "reload": got nil, expected a function: hook("reload", '
       .. "function(event) end)" },
+    { "has a function, of a request where it is asked", "hook('topic.create')", 'config.lua:1: hook "topic.create": got nil, '
+      .. 'expected a function: hook("topic.create", function(request) end)' },
   }
 
   it("may be given several times", function()
@@ -193,7 +230,7 @@ end)
 describe("placement", function()
   refuses {
     { "is a function", "defaults { placement = 'spread' }", 'config.lua:1: defaults.placement: got "spread", expected a '
-      .. "function: function(topic, partitions, replicas, brokers) return {} end" },
+      .. "function: function(topic, partitions, replicas, brokers) return { { brokers[1] } } end" },
     { "stands in defaults, not in a topic", "topic 'a' { placement = print }",
       'config.lua:1: topic "a".placement: belongs in defaults { ... }' },
     { "stands in defaults, not in broker", "broker { placement = print }",

@@ -198,7 +198,7 @@ for _, jit in ipairs { "", "jit = true, " } do
       ["record.topic = 'x'"] = "topic of a record cannot be set; emit() writes records to other topics",
       ["record.vale = 'x'"] = "a record has no field vale: it has key, value, headers, timestamp, topic, partition, offset, "
         .. "producer_id, producer_epoch and sequence",
-      ["emit('x')"] = "a record or a table { key =, value = } is needed, not a nil",
+      ["emit('x')"] = "a record or a table { key =, value = } is needed, not nil",
       ["emit(nil, record)"] = "emit() needs the name of a topic, and a record",
       ["emit('', record)"] = "emit() needs the name of a topic, and a record",
       ["emit('x', { ky = 'x' })"] = "a table that is a record has key, value, headers and timestamp, and not ky",
@@ -268,6 +268,14 @@ for _, jit in ipairs { "", "jit = true, " } do
         .. "kept = kept or record return kept end }"):format(jit)))
       local _, message, index = vm:transform { "a", "b" }
       assert.equal("transform of topic clicks: config.lua:1: returned the record of an earlier call", message)
+      assert.equal(1, index)
+    end)
+
+    it("cannot give a record the headers of an earlier call", function()
+      vm = assert(calls.new(('local kept topic "clicks" { %stransform = function(record)\n'
+        .. "kept = kept or record.headers record.headers = kept return record end }"):format(jit)))
+      local _, message, index = vm:transform { "a", "b" }
+      assert.matches("^transform of topic clicks: config.lua:2: .* cannot be used after the call", message)
       assert.equal(1, index)
     end)
 
