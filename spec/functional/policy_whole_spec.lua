@@ -214,17 +214,20 @@ describe("a batch that is divided", function()
     assert.same({ "c e", "d", "" }, stored(t))
   end)
 
-  it("is refused for the moment when too much waits, with what it unpacks to", function()
-    local t, ids, codes = find "stuck", {}, {}
-    for i = 1, 5 do ids[i] = send(t, nil, "0 a", "1 endless") end
-    local large = records.batch { codec = records.ZSTD, records = { { key = "0", value = ("x"):rep(20 * 1024 * 1024) }, { key = "1" } } }
-    for i = 6, 30 do ids[i] = requests.send_produce(client, t, large) end
-    for i = 1, 30 do codes[i] = code(ids[i]) end
-    for i = 1, 5 do assert.equal(POLICY_VIOLATION, codes[i]) end
-    assert.equal(NONE, codes[6])
-    assert.equal(TIMED_OUT, codes[30])
-    assert.equal(NONE, produce(t, nil, "0 b", "1 c").error_code)
-  end)
+  -- ThreadSanitizer is so slow that the stuck ones are given up before that much has come.
+  if os.getenv "LUKA_SAN" ~= "thread" then
+    it("is refused for the moment when too much waits, with what it unpacks to", function()
+      local t, ids, codes = find "stuck", {}, {}
+      for i = 1, 5 do ids[i] = send(t, nil, "0 a", "1 endless") end
+      local large = records.batch { codec = records.ZSTD, records = { { key = "0", value = ("x"):rep(20 * 1024 * 1024) }, { key = "1" } } }
+      for i = 6, 30 do ids[i] = requests.send_produce(client, t, large) end
+      for i = 1, 30 do codes[i] = code(ids[i]) end
+      for i = 1, 5 do assert.equal(POLICY_VIOLATION, codes[i]) end
+      assert.equal(NONE, codes[6])
+      assert.equal(TIMED_OUT, codes[30])
+      assert.equal(NONE, produce(t, nil, "0 b", "1 c").error_code)
+    end)
+  end
 
   it("that waits while its topic is deleted is answered", function()
     local t = find "t"
