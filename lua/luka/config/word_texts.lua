@@ -18,7 +18,7 @@ local function hook_lines()
     list[#list + 1] = hook.name
   end
   return { "asked before: " .. table.concat(asked, ", "), "told after: " .. table.concat(told, ", "),
-    'help "topic.create" says what a function of that hook gets.' }
+    "the help of topic.create says what a function of that hook gets, and so for each" }
 end
 
 ---@type luka.WordText[]
