@@ -111,15 +111,41 @@ static int library_open(lua_State *vm)
   return 2;
 }
 
-/// standard(name): opens a library of LuaJIT that internal code does without.
+void native_library_push_ffi(struct lua_State *vm)
+{
+  static const char opened_key; // in the registry; its address counts
+  lua_pushlightuserdata(vm, (void *)&opened_key);
+  lua_rawget(vm, LUA_REGISTRYINDEX);
+  if (!lua_isnil(vm, -1)) {
+    return;
+  }
+  lua_pop(vm, 1);
+  lua_pushcfunction(vm, luaopen_ffi);
+  lua_pushliteral(vm, LUA_FFILIBNAME);
+  lua_call(vm, 1, 1);
+  lua_pushlightuserdata(vm, (void *)&opened_key);
+  lua_pushvalue(vm, -2);
+  lua_rawset(vm, LUA_REGISTRYINDEX);
+}
+
+/// standard(name): opens a library of LuaJIT that internal code does without. A table of its own each time.
 static int library_standard(lua_State *vm)
 {
   static const char *const names[] = {"io", "ffi", NULL};
-  static const lua_CFunction opens[] = {luaopen_io, luaopen_ffi};
-  int index = luaL_checkoption(vm, 1, NULL, names);
-  lua_pushcfunction(vm, opens[index]);
-  lua_pushstring(vm, names[index]);
-  lua_call(vm, 1, 1);
+  if (luaL_checkoption(vm, 1, NULL, names) == 0) {
+    lua_pushcfunction(vm, luaopen_io);
+    lua_pushliteral(vm, LUA_IOLIBNAME);
+    lua_call(vm, 1, 1);
+    return 1;
+  }
+  lua_newtable(vm);
+  native_library_push_ffi(vm);
+  for (lua_pushnil(vm); lua_next(vm, -2) != 0; lua_pop(vm, 1)) {
+    lua_pushvalue(vm, -2);
+    lua_pushvalue(vm, -2);
+    lua_settable(vm, -6);
+  }
+  lua_pop(vm, 1);
   return 1;
 }
 

@@ -15,6 +15,7 @@
 #include "base/slog.h"
 #include "lua/config.h"
 #include "lua/modules.h"
+#include "lua/native_library.h"
 #include "lua/policy_vm_private.h"
 #include "lua/policy_vm_segment.h"
 #include "lua/value.h"
@@ -158,9 +159,7 @@ static int vm_load(lua_State *vm)
   struct vm_job *job = lua_touserdata(vm, 1);
   const struct policy_set *set = job->vm->set;
   if (job->is_compiled) {
-    lua_pushcfunction(vm, luaopen_ffi);
-    lua_pushliteral(vm, LUA_FFILIBNAME);
-    lua_call(vm, 1, 1);
+    native_library_push_ffi(vm);
     lua_modules_add(vm, LUA_FFILIBNAME);
   }
   lua_getglobal(vm, "require");

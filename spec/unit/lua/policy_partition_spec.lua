@@ -49,6 +49,21 @@ for _, jit in ipairs { "", "jit = true, " } do
       for _ = 1, 3 do assert.same(expected, vm:partition(records, 2000)) end
     end)
 
+    it("sees records beside types of its own, with unsafe = true", function()
+      vm = calls.new(([[broker { unsafe = true }
+        local ffi = require "ffi"
+        ffi.cdef "struct spec_point { int x, y; };"
+        topic "clicks" { %s partitioner = function(record, n)
+          local point = ffi.new("struct spec_point", { x = #record.key, y = hash(record.value) %% 2 })
+          return (point.x + point.y + #record.headers) %% n
+        end }]]):format(jit))
+      local records, expected = {}, {}
+      for i = 1, 300 do
+        records[i], expected[i] = { ("k"):rep(i % 40), "foobar", headers = { { "a", "1" } } }, (i % 40 + 1) % 97
+      end
+      assert.same(expected, vm:partition(records, 97))
+    end)
+
     it("sees the keys of very many records, though they are empty", function()
       make "return #record.key"
       local records, expected = {}, {}
