@@ -281,7 +281,7 @@ static void emptied(struct group *group, void *arg, int16_t error, int64_t now_m
     join_fail(group->shard, request, error, body->member_id);
     return;
   }
-  group_shard_handle(group->shard, request, now_ms);
+  group_handle(group->shard, request, now_ms);
 }
 
 void consumer_classic_join(struct group_shard *shard, struct group *group, struct group_request *request,

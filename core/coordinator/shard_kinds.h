@@ -19,7 +19,7 @@ group_replay_fn group_replay_of(int16_t kind);
 struct group_route {
   int16_t key;             ///< enum wire_api_key
   bool waits;              ///< comes after writes under way that hold up the group
-  bool waits_for_all;      ///< comes after all writes under way
+  bool waits_for_all;      ///< comes after all writes under way, and after members whose time is up have gone
   group_serve_fn serve;    ///< serves it
   group_serve_fn consumer; ///< serves it for a GROUP_CONSUMER; NULL: `serve` does
 };

@@ -181,6 +181,9 @@ struct group_write *group_write_more(struct group_write *write);
 /// Gives it to the shard, the first one when it goes on; `write` is taken. One without records is done at once.
 void group_write_submit(struct group_write *write, int64_t now_ms);
 
+/// What group_shard_handle() does, for a request that begins anew: timers do not run in it.
+void group_handle(struct group_shard *shard, struct group_request *request, int64_t now_ms);
+
 /// True when a write holds the group's requests up: the request was put behind it, and will be handled again. The shard
 /// has asked this already for each request that it gives to a kind.
 bool group_must_wait(struct group *group, struct group_request *request);

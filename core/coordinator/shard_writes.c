@@ -289,11 +289,20 @@ void group_wake(struct group *group, int64_t now_ms)
   while (!list_is_empty(&again)) {
     struct group_request *request = CONTAINER_OF(again.next, struct group_request, link);
     list_remove(&request->link);
-    group_shard_handle(shard, request, now_ms);
+    group_handle(shard, request, now_ms);
   }
 }
 
 void group_shard_handle(struct group_shard *shard, struct group_request *request, int64_t now_ms)
+{
+  const struct group_route *route = group_route_of(request->key);
+  if (route != NULL && route->waits_for_all && !shard->is_stopped) {
+    group_shard_run_timers(shard, now_ms);
+  }
+  group_handle(shard, request, now_ms);
+}
+
+void group_handle(struct group_shard *shard, struct group_request *request, int64_t now_ms)
 {
   request->state = NULL;
   const struct group_route *route = group_route_of(request->key);

@@ -35,6 +35,13 @@ describe("a session", function()
     assert.equal("Empty", classic.state(s))
   end)
 
+  it("is over for who deletes the group in the moment in which it ends", function()
+    s:advance(9999)
+    assert.equal(E.NON_EMPTY_GROUP, s:call("DeleteGroups", 2, "g").response.errorCode)
+    s:set_now(s.now_ms + 1) -- the loop's timer has not run yet
+    assert.equal(E.NONE, s:call("DeleteGroups", 2, "g").response.errorCode)
+  end)
+
   it("does not run while a member waits for the others to join", function()
     local call = classic.join(s, { member = ids[1] })
     for _ = 1, 5 do
