@@ -292,14 +292,16 @@ void partition_submit_row(struct partition *part, struct append_job *newest, str
 {
   CHECK(epoch_is_inside() && count > 0);
   partition_ref_by(part, count);
+  // Once they are there others may be done with them.
+  struct event_loop *reply = event_loop_current() == NULL && newest->change == NULL ? newest->reply : NULL;
   struct append_job *before = atomic_load_explicit(&part->jobs, memory_order_relaxed);
   do {
     oldest->next = before;
   } while (!atomic_compare_exchange_weak(&part->jobs, &before, newest));
-  if (event_loop_current() == NULL && newest->reply != NULL && newest->change == NULL) {
+  if (reply != NULL) {
     int idle = APPENDER_FREE;
     if (atomic_compare_exchange_strong(&part->appender, &idle, APPENDER_HELD)) {
-      append_pass(part, newest->reply);
+      append_pass(part, reply);
     }
   } else if (atomic_exchange(&part->appender, APPENDER_HELD) != APPENDER_HELD) {
     append_hold(part);
