@@ -75,12 +75,10 @@ describe("A broker that compacts a topic", function()
   for what, suffix in pairs { ["the new segment"] = ".log.cleaned", ["its index"] = ".index.cleaned",
     ["the records that make others superfluous"] = ".log" } do
     it(("takes the directory offline when %s cannot be synced, and loses nothing"):format(what), function()
-      local before, after = contents(sick), nil
+      local before, is_there = contents(sick), false
       disk:arm { kind = "sync", suffix = suffix, err = "EIO", times = -1 }
-      if suffix == ".log" then
-        roll(sick)
-        before[6], after = { 5, "a", "6" }, { { 4, "a", "5" }, { 5, "a", "6" } }
-      end
+      -- A sync that was due before may fail while the record is written: then it need not be there, and may be.
+      if suffix == ".log" then is_there = pcall(roll, sick) end
       make_due()
       wait_for_compaction(sound)
       requests.wait_until("the directory is offline", function()
@@ -94,12 +92,14 @@ describe("A broker that compacts a topic", function()
       -- Nothing is compacted at first: what is there is what was there.
       broker = brokers.start { data = a, set = { "data=" .. b, "log_cleaner_enable=false" } }
       client = broker:connect()
+      is_there = is_there or suffix == ".log" and #contents(sick) == 6
+      if is_there then before[6] = { 5, "a", "6" } end
       assert.same(before, contents(sick))
       assert.same({}, compaction.strays(b .. "/t-" .. sick))
       client:close()
       broker:kill()
       start()
-      wait_for_compaction(sick, after)
+      wait_for_compaction(sick, is_there and { { 4, "a", "5" }, { 5, "a", "6" } } or nil)
       wait_for_files()
     end)
   end
