@@ -75,6 +75,7 @@ log_segment_delete_delay_ms=
 lua_budget_ms=
 lua_memory=
 lua_shared_memory=
+lua_threads=
 luka_producer_type=
 luka_queued_max_response_bytes=
 luka_validate=
@@ -197,6 +198,7 @@ log_segment_delete_delay_ms
 lua_budget_ms
 lua_memory
 lua_shared_memory
+lua_threads
 luka_partitioner
 luka_producer_type
 luka_queued_max_response_bytes

@@ -76,6 +76,7 @@
 ---@field lua_budget_ms? integer  How long one call of a function of yours, such as a hook, may take. Default: 50.
 ---@field lua_memory? integer  Memory that each of the broker's Lua states may use. Default: 64 * MiB.
 ---@field lua_shared_memory? integer  Memory of all shared dictionaries together; what was not used for the longest time goes when it is full. Default: 64 * MiB.
+---@field lua_threads? integer  Threads that run functions on records. With a core that is none of theirs, functions that take long hold up nobody else's requests. Default: as workers, leaving a core.
 ---@field luka_producer_type? "async"|"sync"  luka_producer_type of topics that do not say otherwise; the same as in defaults { ... }. Default: "async".
 ---@field luka_queued_max_response_bytes? integer  Memory of answers that clients have not taken at which no more requests are taken up; 0 or negative: no bound, unset: an eighth of the machine's memory or of the container's limit. Default: unset.
 ---@field luka_validate? "header"|"full"  luka_validate of topics that do not say otherwise; the same as in defaults { ... }. Default: "header".

@@ -2,6 +2,7 @@
 #include "broker/policies.h"
 
 #include <stddef.h>
+#include <uv.h>
 
 #include "lua/config.h"
 #include "os/clock.h"
@@ -15,11 +16,23 @@ static void policies_publish(struct policies *policies, const struct lua_config 
   policy_cache_publish(&policies->cache, set != NULL ? policy_set_ref(set) : NULL);
 }
 
+/// How many threads run functions on records. Where nobody said it they leave a core to all else: functions that take
+/// long, or never end, are as busy as they can be.
+static int policies_threads(const struct lua_config *config, int workers)
+{
+  if (config->lua_threads > 0) {
+    return config->lua_threads;
+  }
+  int most = (int)uv_available_parallelism() - 1;
+  most = most > 0 ? most : 1;
+  return workers < most ? workers : most;
+}
+
 void policies_start(struct policies *policies, const struct lua_config *config, int workers, struct event_loop *control)
 {
   policies_publish(policies, config);
   policies->hooks = hooks_new();
-  policies->runners = policy_runners_new(workers, control, &policies->cache);
+  policies->runners = policy_runners_new(policies_threads(config, workers), control, &policies->cache);
   policy_runners_reload(policies->runners);
   policies->segments = policy_segments_new(&policies->cache, policies->runners);
 }

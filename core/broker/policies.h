@@ -23,7 +23,7 @@ struct policies {
 
 /// Puts the functions of a configuration in force. Before the control loop runs.
 ///
-/// @param workers  as many threads run them
+/// @param workers  network threads: as many at most run functions on records, if the configuration does not say it
 void policies_start(struct policies *policies, const struct lua_config *config, int workers,
                     struct event_loop *control);
 

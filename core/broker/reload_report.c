@@ -74,10 +74,10 @@ static void report_text(struct reload_report *report, const char *what, const ch
   }
 }
 
-/// How many network threads there are, in words where nobody said it.
-static const char *report_workers(struct reload_report *report, int workers)
+/// How many threads there are, in words where nobody said it.
+static const char *report_threads(struct reload_report *report, int count, const char *unset)
 {
-  return workers > 0 ? arena_printf(&report->arena, "%d", workers) : "one per core";
+  return count > 0 ? arena_printf(&report->arena, "%d", count) : unset;
 }
 
 static void report_number(struct reload_report *report, const char *what, int64_t before, int64_t after)
@@ -124,8 +124,10 @@ void reload_report_keys(struct reload_report *report, const struct lua_config *s
               report_join(report, wanted->data, wanted->data_count));
   report_text(report, "broker.metadata", start->metadata, wanted->metadata);
   report_text(report, "broker.console", start->console, wanted->console);
-  report_text(report, "broker.workers", report_workers(report, start->workers),
-              report_workers(report, wanted->workers));
+  report_text(report, "broker.workers", report_threads(report, start->workers, "one per core"),
+              report_threads(report, wanted->workers, "one per core"));
+  report_text(report, "broker.lua_threads", report_threads(report, start->lua_threads, "as workers, leaving a core"),
+              report_threads(report, wanted->lua_threads, "as workers, leaving a core"));
 }
 
 // ---- Kafka's configs ----

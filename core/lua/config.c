@@ -236,6 +236,7 @@ static void config_take(lua_State *vm, struct lua_config *config)
   lua_getfield(vm, -1, "console");
   config->console = config_text(vm, config);
   config->workers = (int)config_integer(vm, "workers");
+  config->lua_threads = (int)config_integer(vm, "lua_threads");
   config->lua_memory_bytes = config_integer(vm, "lua_memory");
   config->lua_budget_ms = (int)config_integer(vm, "lua_budget_ms");
   config->lua_shared_memory_bytes = config_integer(vm, "lua_shared_memory");

@@ -53,6 +53,7 @@ struct lua_config {
   const char *metadata;                   ///< file of the metastore
   const char *console;                    ///< Unix socket of the console; NULL: none
   int workers;                            ///< 0: one per core
+  int lua_threads;                        ///< that run functions on records; 0: by workers and cores
   int64_t lua_memory_bytes;               ///< cap of each of the broker's Lua states; the evaluation has its own
   int lua_budget_ms;                      ///< how long one call into them may take
   int64_t lua_shared_memory_bytes;        ///< bound of all shared dictionaries together (policy/shared.h)

@@ -64,6 +64,7 @@ broker
   lua_budget_ms                    50                                         default
   lua_memory                       67108864 (64 * MiB)                        default
   lua_shared_memory                67108864 (64 * MiB)                        default
+  lua_threads                      as workers, leaving a core                 default
   metadata                         a/luka.mdb                                 default
   unsafe                           false                                      default
   workers                          2                                          --set

@@ -2,6 +2,7 @@
 -- Functions on records come, change and go while a producer has requests under way: none fails, and none overtakes another.
 local signal = require "posix.signal"
 local clients = require "spec.support.client"
+local console_of = require "spec.support.console"
 local records = require "spec.support.records"
 local reload = require "spec.support.reload"
 local requests = require "spec.support.requests"
@@ -130,6 +131,20 @@ describe("functions on records that are reloaded under way:", function()
       assert.equal(0, produce(4))
       assert.same({ "v0", "v3", "v4" }, records.values(requests.fetch_to_end(client, topic, 0, 0)))
       client:close()
+      assert.equal(0, broker:stop())
+    end)
+  end
+end)
+
+describe("threads of functions on records", function()
+  for _, count in ipairs { 1, 3 } do
+    it(("are %d with lua_threads = %d"):format(count, count), function()
+      local broker = reload.start(UPPER, { set = { "workers=2", "lua_threads=" .. count } })
+      local console = console_of.connect(broker.data .. "/console.sock")
+      requests.wait_until("the threads are there", function()
+        return console:eval('metrics("policy")["policy.runners"]').values[1].value == count
+      end)
+      console:close()
       assert.equal(0, broker:stop())
     end)
   end

@@ -25,12 +25,14 @@ function M.write(broker, text, name)
   file:close()
 end
 
---- Starts a broker on a configuration; `options` as brokers.start() takes them.
+--- Starts a broker on a configuration; `options` as brokers.start() takes them. Two threads run functions on records, on
+--- any machine, if the options do not say otherwise.
 function M.start(text, options)
   local folder = brokers.temp_dir()
   M.write({ folder = folder }, text)
   options = options or {}
   options.config = folder .. "/config.lua"
+  options.set = { "lua_threads=2", unpack(options.set or {}) }
   local broker = brokers.start(options)
   broker.folder = folder
   return broker

@@ -44,6 +44,9 @@ M.BROKER = {
     text = "Unix socket of the console, which only the broker's user can open; false: none." },
   workers = { type = "integer", min = 1, max = 256, default_text = "one per core", example = "2",
     text = "Network threads." },
+  lua_threads = { type = "integer", min = 1, max = 256, default_text = "as workers, leaving a core",
+    example = "4", text = "Threads that run functions on records. With a core that is none of theirs, functions that take "
+      .. "long hold up nobody else's requests." },
   lua_memory = { type = "integer", min = 16777216, max = 1099511627776, unit = "bytes", default = 67108864,
     reload = true, example = "64 * MiB", text = "Memory that each of the broker's Lua states may use." },
   lua_budget_ms = { type = "integer", min = 1, max = 60000, unit = "ms", default = 50, reload = true, example = "50",

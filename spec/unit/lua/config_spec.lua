@@ -20,7 +20,7 @@ describe("config.lua", function()
     assert.equal("luka-data/console.sock", config.console)
     assert.equal(67108864, config.lua_memory_bytes)
     assert.equal(50, config.lua_budget_ms)
-    assert.equal(0, config.workers)
+    assert.same({ 0, 0 }, { config.workers, config.lua_threads })
     assert.equal(-1, config.log_level)
     assert.equal(268435456, config.log_dir_reserve_bytes)
     assert.equal(604800000, config.retention_ms)
@@ -45,6 +45,7 @@ describe("config.lua", function()
         lua_memory = 32 * MiB,
         lua_budget_ms = seconds(1),
         workers = 3,
+        lua_threads = 2,
         log_level = "debug",
         log_dir_reserve_bytes = 1 * GiB,
       }
@@ -58,7 +59,7 @@ describe("config.lua", function()
     assert.equal(33554432, config.lua_memory_bytes)
     assert.equal(1000, config.lua_budget_ms)
     assert.is_true(config.is_id_set)
-    assert.equal(3, config.workers)
+    assert.same({ 3, 2 }, { config.workers, config.lua_threads })
     assert.equal(3, config.log_level)
     assert.equal(1073741824, config.log_dir_reserve_bytes)
   end)

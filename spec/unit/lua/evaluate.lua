@@ -70,7 +70,8 @@ end
 --- Copies what specs look at.
 local function result_of(config)
   local result = {
-    id = config.id, workers = config.workers, metadata = optional(config.metadata), console = optional(config.console),
+    id = config.id, workers = config.workers, lua_threads = config.lua_threads,
+    metadata = optional(config.metadata), console = optional(config.console),
     lua_memory_bytes = tonumber(config.lua_memory_bytes), lua_budget_ms = config.lua_budget_ms, is_id_set = config.is_id_set,
     log_level = config.log_level,
     listen = texts(config.listen, config.listen_count), data = texts(config.data, config.data_count),
