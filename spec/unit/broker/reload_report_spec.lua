@@ -70,7 +70,8 @@ describe("A report of a reload", function()
         "restart broker.lua_threads: as workers, leaving a core -> 2",
       }, compare("", [[broker {
         id = 2, listen = { "127.0.0.1:1", "127.0.0.1:2" }, advertise = { "a:1", "b:2" }, data = { "x", "y" }, metadata = "m",
-        console = false, workers = 3, lua_threads = 2, lua_memory = 32 * MiB, lua_budget_ms = 100, log_dir_reserve_bytes = 1, log_level = "warn",
+        console = false, workers = 3, lua_threads = 2,
+        lua_memory = 32 * MiB, lua_budget_ms = 100, log_dir_reserve_bytes = 1, log_level = "warn",
       }]]))
     end)
 
